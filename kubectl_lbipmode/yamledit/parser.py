@@ -1,0 +1,55 @@
+"""The one door to ruamel.yaml's C parser: text in, events out, its errors turned into ours.
+
+The C parser is required. ruamel.yaml's pure parser refuses valid tabs, counts other places and is
+forty times slower, so there is no silent fall-back to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kubectl_lbipmode.errors import LBIPModeError
+from kubectl_lbipmode.yamledit.text import BOM, SyntaxProblem
+
+NextEvent = Callable[[], Any]
+
+
+def open_events(text: str) -> NextEvent:
+    """Return a function that gives the next parser event, and None after the last.
+
+    Marks count code points from the start of *text*, but for a leading BOM, which they skip.
+
+    Raises:
+        LBIPModeError: the C parser is not installed.
+    """
+    try:
+        from _ruamel_yaml import CParser  # noqa: PLC0415 - heavy, and not needed by every run
+    except ImportError as error:
+        message = "the C parser of ruamel.yaml is missing"
+        hint = "install it with: python -m pip install ruamel.yaml.clib"
+        raise LBIPModeError(message, hint=hint) from error
+    next_event: NextEvent = CParser(text).get_event
+    return next_event
+
+
+def explain(error: Exception, text: str) -> SyntaxProblem | None:
+    """Turn an error of the parser into one of ours, with its place; None if it is no such error."""
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
+    from ruamel.yaml.reader import ReaderError  # noqa: PLC0415
+
+    skipped = 1 if text.startswith(BOM) else 0
+    if isinstance(error, ReaderError):
+        # The reader counts the bytes of the UTF-8 that it is given.
+        read = text[skipped:].encode()[: error.position]
+        offset = skipped + len(read.decode(errors="ignore"))
+        message = f"not valid YAML: the character U+{ord(text[offset]):04X} is not allowed"
+        return SyntaxProblem(message, offset)
+    if isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        offset = skipped + mark.index if mark else 0
+        context = f" {error.context}" if error.context else ""
+        if error.context_mark and error.context_mark.line != getattr(mark, "line", None):
+            context += f" that begins on line {error.context_mark.line + 1} of the document"
+        return SyntaxProblem(f"not valid YAML: {error.problem}{context}", offset)
+    return None
