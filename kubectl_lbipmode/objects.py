@@ -97,7 +97,7 @@ def locate(node: Mapping, field: str) -> int:
     return place
 
 
-def _walk(  # noqa: PLR0913 - what is known of the way down
+def _walk(
     node: Node, header: str, path: str, *, shared: bool, default_kind: str, seen: set[int]
 ) -> Iterator[KubernetesObject]:
     mapping = resolve(node)

@@ -24,7 +24,7 @@ FIELDS = (
 )
 
 # Go folds names by Unicode's simple folding; only these two fold into ASCII from outside of it.
-_FOLD = str.maketrans({"ſ": "s", "\N{KELVIN SIGN}": "k"})
+_FOLD = str.maketrans({"\N{LATIN SMALL LETTER LONG S}": "s", "\N{KELVIN SIGN}": "k"})
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 

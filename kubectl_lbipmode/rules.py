@@ -69,7 +69,7 @@ class Decision:
         return self.reason not in OUT_OF_SCOPE
 
 
-def decide(service: Service, wish: Wish = Wish()) -> Decision:  # noqa: B008 - it is frozen
+def decide(service: Service, wish: Wish = Wish()) -> Decision:
     """Decide the mode of *service*; never raises."""
     reason = _leave_out(service)
     if reason is not None:

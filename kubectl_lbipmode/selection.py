@@ -63,24 +63,23 @@ def parse_selector(text: str) -> tuple[Requirement, ...]:
 
 
 def _require(match: re.Match[str]) -> Requirement:
-    if match["absent"]:
-        absent = match["absent_key"]
-        return lambda labels: absent not in labels
-    key, value = match["key"], match["value"]
-    if match["set"]:
-        values = frozenset(entry.strip() for entry in match["values"].split(","))
-        if match["set"] == "in":
-            return lambda labels: key in labels and labels[key] in values
-        return lambda labels: labels.get(key) not in values
-    match match["operator"]:
-        case "=" | "==":
-            return lambda labels: labels.get(key) == value
-        case "!=":
-            return lambda labels: labels.get(key) != value
-        case None:
-            return lambda labels: key in labels
-        case operator:
-            return _compare(key, operator, value)
+    key, value = match["absent_key"] or match["key"], match["value"]
+    operator = match["absent"] or match["set"] or match["operator"] or "exists"
+    if operator in ("<", ">"):
+        return _compare(key, operator, value)
+    values = frozenset(entry.strip() for entry in (match["values"] or "").split(","))
+    # What an absent label (None) gives is the API's own choice: it is not in any set.
+    tests: dict[str, Callable[[str | None], bool]] = {
+        "!": lambda label: label is None,
+        "exists": lambda label: label is not None,
+        "in": lambda label: label in values,
+        "notin": lambda label: label not in values,
+        "=": lambda label: label == value,
+        "==": lambda label: label == value,
+        "!=": lambda label: label != value,
+    }
+    test = tests[operator]
+    return lambda labels: test(labels.get(key))
 
 
 def _compare(key: str, operator: str, value: str) -> Requirement:

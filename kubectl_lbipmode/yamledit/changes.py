@@ -1,8 +1,8 @@
 """Set or take away one entry of a mapping two levels down, losslessly, or refuse.
 
 The two levels are given as a path: ``("metadata", "annotations")`` for our caller. Every change is
-one `Edit`, proved before it is returned; what cannot be done so is a `Refusal` that names the
-place.
+one `Edit`, proved before it is returned; what cannot be done so raises an `UnsupportedEditError`
+that names the place.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kubectl_lbipmode.yamledit.proof import (
 )
 from kubectl_lbipmode.yamledit.removal import holds_comment, remove_entry
 from kubectl_lbipmode.yamledit.scalars import is_null
-from kubectl_lbipmode.yamledit.text import Refusal
+from kubectl_lbipmode.yamledit.text import UnsupportedEditError
 
 UNSHARE = "write the mapping out at each place that uses it"
 
@@ -50,7 +50,7 @@ def put(target: Target, path: tuple[str, str], name: str, value: str) -> Edit:
     """Set ``path[0].path[1][name]`` to the word *value*.
 
     Raises:
-        Refusal: it cannot be done without changing more than that.
+        UnsupportedEditError: it cannot be done without changing more than that.
     """
     text, root, header = target
     outer_index, outer = _open_outer(root, path[0])
@@ -70,7 +70,7 @@ def drop(target: Target, path: tuple[str, str], name: str) -> Edit | None:
     A block mapping that is left empty and holds no comment goes too.
 
     Raises:
-        Refusal: it cannot be done without changing more than that.
+        UnsupportedEditError: it cannot be done without changing more than that.
     """
     text, root, header = target
     outer_index, outer = _open_outer(root, path[0])
@@ -83,7 +83,7 @@ def drop(target: Target, path: tuple[str, str], name: str) -> Edit | None:
         return None
     if merges(resolved, name) or (isinstance(inner, Alias) and own_indices(resolved, name)):
         message = f"`{name}` comes from a mapping that is used elsewhere too"
-        raise Refusal(message, inner.start, "take it out of that mapping by hand")
+        raise UnsupportedEditError(message, inner.start, "take it out of that mapping by hand")
     own = own_indices(resolved, name)
     if not own or isinstance(inner, Alias):
         return None
@@ -97,13 +97,13 @@ def _open_outer(root: Mapping, name: str) -> tuple[int, Mapping]:
     """Return the mapping under *name* that an edit may go into, with its index."""
     if root.shared:
         message = f"the object has an anchor (&{root.anchor}) and is used elsewhere"
-        raise Refusal(message, root.start, "write the object out at each place")
+        raise UnsupportedEditError(message, root.start, "write the object out at each place")
     index = _own_index(root, name)
     outer = None if index is None else root.entries[index][1]
     if index is None or not isinstance(outer, Mapping):
         place = outer.start if outer is not None else root.start
         message = f"`{name}` must be written out as a mapping, not come from an alias or a merge"
-        raise Refusal(message, place, UNSHARE)
+        raise UnsupportedEditError(message, place, UNSHARE)
     _check_unshared(outer, name)
     return index, outer
 
@@ -113,18 +113,18 @@ def _own_index(parent: Mapping, name: str) -> int | None:
     indices = own_indices(parent, name)
     if not indices:
         if merges(parent, name):
-            raise Refusal(f"`{name}` comes from a merge (<<)", parent.start, UNSHARE)
+            raise UnsupportedEditError(f"`{name}` comes from a merge (<<)", parent.start, UNSHARE)
         return None
     if (override := find_override(parent, indices[-1])) is not None:
         message = f"a merge (<<) after `{name}` brings it in too, and kubectl lets that one win"
-        raise Refusal(message, override.start, f"put the merge before `{name}`")
+        raise UnsupportedEditError(message, override.start, f"put the merge before `{name}`")
     return indices[-1]
 
 
 def _check_unshared(node: Node, name: str) -> None:
     if node.shared:
         message = f"`{name}` has an anchor (&{node.anchor}) and is used elsewhere"
-        raise Refusal(message, node.start, UNSHARE)
+        raise UnsupportedEditError(message, node.start, UNSHARE)
 
 
 def _put_inner(
@@ -167,15 +167,17 @@ def _put_entry(
         return edit, with_entry(inner, new, last=_goes_last(text, inner))
     if (override := find_override(inner, own[0])) is not None:
         message = f"a merge (<<) after `{name}` brings it in too, and kubectl lets that one win"
-        raise Refusal(message, override.start, "put the merge before it")
+        raise UnsupportedEditError(message, override.start, "put the merge before it")
     old = inner.entries[own[0]][1]
     edit = replace_value(text, inner, own[0], value)
     return edit, with_value(inner, own[0], scalar(value, old))
 
 
-def _no_mapping(key: Node, value: Node) -> Refusal:
+def _no_mapping(key: Node, value: Node) -> UnsupportedEditError:
     name = key.value if isinstance(key, Scalar) else "the value"
-    return Refusal(f"`{name}` must be a mapping", value.start, "write it as KEY: VALUE lines")
+    return UnsupportedEditError(
+        f"`{name}` must be a mapping", value.start, "write it as KEY: VALUE lines"
+    )
 
 
 def _drop_entry(
@@ -184,7 +186,7 @@ def _drop_entry(
     value = inner.entries[index][1]
     if value.shared:
         message = f"the value has an anchor (&{value.anchor}) that is used elsewhere"
-        raise Refusal(message, value.start, "write the value out at both places")
+        raise UnsupportedEditError(message, value.start, "write the value out at both places")
     left = without(inner, index)
     if left.entries:
         if (alias := _bare_merge(text, inner, left)) is not None:

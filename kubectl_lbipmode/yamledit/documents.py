@@ -16,7 +16,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+BOM = b"\xef\xbb\xbf"
+
 _MARKER = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_DIRECTIVE = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*%")
 # All that may stand outside of content: blank lines, comments, directives and markers.
 _NO_CONTENT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:(?:---|\.\.\.)?[ \t]*(?:#[^\r\n]*)?[\r\n]|%[^\r\n]*[\r\n])*+"
@@ -40,6 +43,21 @@ class Document:
     def is_blank(self) -> bool:
         """Whether it holds nothing but blank lines, comments, directives and markers."""
         return _has_no_content(self.raw)
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether it begins with its own ``---``, comments and directives aside."""
+        marker = _MARKER.search(self.raw.removeprefix(BOM))
+        return (
+            marker is not None
+            and marker[0] == b"---"
+            and _has_no_content(self.raw.removeprefix(BOM)[: marker.start()])
+        )
+
+    @property
+    def has_directives(self) -> bool:
+        """Whether ``%YAML`` or ``%TAG`` stand before it."""
+        return self.is_explicit and _DIRECTIVE.match(self.raw.removeprefix(BOM)) is not None
 
 
 def cut(chunks: Iterable[bytes]) -> Iterator[Document]:

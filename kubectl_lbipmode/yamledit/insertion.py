@@ -18,7 +18,6 @@ from kubectl_lbipmode.yamledit.places import (
     entry_end,
     entry_line_end,
     entry_start,
-    is_explicit,
     is_missing,
     skip_space,
     swallows_line_break,
@@ -27,7 +26,7 @@ from kubectl_lbipmode.yamledit.places import (
 from kubectl_lbipmode.yamledit.scalars import is_null
 from kubectl_lbipmode.yamledit.text import (
     BREAKS,
-    Refusal,
+    UnsupportedEditError,
     column,
     comment_end,
     line_break,
@@ -58,7 +57,7 @@ def insert_mapping(
     """Put a mapping with one *entry* in the place of the null at *index*.
 
     Raises:
-        Refusal: the key stands without a value in flow style or behind a question mark.
+        UnsupportedEditError: the key has no value, in flow style or behind a question mark.
     """
     key, value = parent.entries[index]
     assert isinstance(value, Scalar)
@@ -103,15 +102,15 @@ def replace_value(text: str, mapping: Mapping, index: int, new: str) -> Edit:
     """Put the plain word *new* in the place of a scalar, in its quotes; comments stay.
 
     Raises:
-        Refusal: the value is no scalar, is used elsewhere through its anchor, or is missing where
-            there is no place for it.
+        UnsupportedEditError: the value is no scalar, is used elsewhere through its anchor, or
+            is missing where there is no place for it.
     """
     key, value = mapping.entries[index]
     match value:
         case Alias():
             return Edit(value.start, value.end, new)
         case Scalar(shared=True):
-            raise Refusal(
+            raise UnsupportedEditError(
                 f"the value of `{_name(text, key)}` has an anchor (&{value.anchor}) "
                 "that is used elsewhere",
                 value.start,
@@ -120,7 +119,7 @@ def replace_value(text: str, mapping: Mapping, index: int, new: str) -> Edit:
         case Scalar():
             return _replace_scalar(text, mapping, key, value, new)
         case _:
-            raise Refusal(
+            raise UnsupportedEditError(
                 f"the value of `{_name(text, key)}` must be a plain or quoted scalar",
                 value.start,
                 "write the value as one word",
@@ -177,7 +176,9 @@ def _name(text: str, key: Node) -> str:
     return key.value if isinstance(key, Scalar) else text[key.start : key.end]
 
 
-def _no_value(text: str, key: Node) -> Refusal:
+def _no_value(text: str, key: Node) -> UnsupportedEditError:
     name = _name(text, key)
     message = f"`{name}` stands without a value, where none can be put in"
-    return Refusal(message, key.start, f"write a value after it, `{name}: null`, or take it out")
+    return UnsupportedEditError(
+        message, key.start, f"write a value after it, `{name}: null`, or take it out"
+    )

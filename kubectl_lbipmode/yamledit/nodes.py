@@ -12,7 +12,7 @@ import gc
 import re
 
 from kubectl_lbipmode.yamledit.parser import NextEvent, explain, open_events
-from kubectl_lbipmode.yamledit.text import BOM, SyntaxProblem
+from kubectl_lbipmode.yamledit.text import BOM, InvalidYAMLError
 
 _PROPERTIES = re.compile(
     "(?:[&!][^ \t\r\n\x85\u2028\u2029]*(?:[ \t\r\n\x85\u2028\u2029]|#[^\r\n\x85\u2028\u2029]*)*)*"
@@ -37,7 +37,7 @@ class Scalar(Node):
 
     __slots__ = ("style", "value")
 
-    def __init__(  # noqa: PLR0913 - the constructor of a value
+    def __init__(
         self, start: int, end: int, anchor: str | None, tag: str | None, value: str, style: str
     ) -> None:
         super().__init__(start, end, anchor, tag)
@@ -69,7 +69,7 @@ class Collection(Node):
 
     __slots__ = ("flow", "inner")
 
-    def __init__(  # noqa: PLR0913 - the constructor of a value
+    def __init__(
         self, start: int, end: int, anchor: str | None, tag: str | None, inner: int, flow: bool
     ) -> None:
         super().__init__(start, end, anchor, tag)
@@ -110,7 +110,7 @@ def compose(text: str, *, fragment: bool = False) -> list[Root]:
     """Parse *text* into the documents that it holds; a *fragment* may use anchors from outside.
 
     Raises:
-        SyntaxProblem: the text is not valid YAML.
+        InvalidYAMLError: the text is not valid YAML.
     """
     # Building a big tree with the cyclic collector on takes time that grows with its square.
     collecting = gc.isenabled()
@@ -126,7 +126,7 @@ def _compose(text: str, *, fragment: bool) -> list[Root]:
     next_event = open_events(text)
     try:
         return _build(text, next_event, fragment=fragment)
-    except SyntaxProblem:
+    except InvalidYAMLError:
         raise
     except Exception as error:
         problem = explain(error, text)
@@ -135,7 +135,9 @@ def _compose(text: str, *, fragment: bool) -> list[Root]:
         raise problem from error
 
 
-def _build(text: str, next_event: NextEvent, *, fragment: bool) -> list[Root]:
+def _build(  # noqa: C901, PLR0912, PLR0915 - one hot loop, a branch for each kind of event
+    text: str, next_event: NextEvent, *, fragment: bool
+) -> list[Root]:
     """Turn events into nodes, on a stack of our own: how deep to nest is the user's choice."""
     skipped = 1 if text.startswith(BOM) else 0  # The C parser does not count a leading BOM.
     roots: list[Root] = []
@@ -186,7 +188,7 @@ def _build(text: str, next_event: NextEvent, *, fragment: bool) -> list[Root]:
             if target is not None:
                 target.shared = True
             elif not fragment:
-                raise SyntaxProblem(
+                raise InvalidYAMLError(
                     f"not valid YAML: the anchor of *{event.anchor} is missing", start
                 )
             children.append(Alias(start, end, event.anchor, target))

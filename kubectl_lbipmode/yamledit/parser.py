@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kubectl_lbipmode.errors import LBIPModeError
-from kubectl_lbipmode.yamledit.text import BOM, SyntaxProblem
+from kubectl_lbipmode.yamledit.text import BOM, InvalidYAMLError
 
 NextEvent = Callable[[], Any]
 
@@ -24,7 +24,7 @@ def open_events(text: str) -> NextEvent:
         LBIPModeError: the C parser is not installed.
     """
     try:
-        from _ruamel_yaml import CParser  # noqa: PLC0415 - heavy, and not needed by every run
+        from _ruamel_yaml import CParser
     except ImportError as error:
         message = "the C parser of ruamel.yaml is missing"
         hint = "install it with: python -m pip install ruamel.yaml.clib"
@@ -33,10 +33,10 @@ def open_events(text: str) -> NextEvent:
     return next_event
 
 
-def explain(error: Exception, text: str) -> SyntaxProblem | None:
+def explain(error: Exception, text: str) -> InvalidYAMLError | None:
     """Turn an error of the parser into one of ours, with its place; None if it is no such error."""
-    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
-    from ruamel.yaml.reader import ReaderError  # noqa: PLC0415
+    from ruamel.yaml.error import MarkedYAMLError
+    from ruamel.yaml.reader import ReaderError
 
     skipped = 1 if text.startswith(BOM) else 0
     if isinstance(error, ReaderError):
@@ -44,12 +44,12 @@ def explain(error: Exception, text: str) -> SyntaxProblem | None:
         read = text[skipped:].encode()[: error.position]
         offset = skipped + len(read.decode(errors="ignore"))
         message = f"not valid YAML: the character U+{ord(text[offset]):04X} is not allowed"
-        return SyntaxProblem(message, offset)
+        return InvalidYAMLError(message, offset)
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         offset = skipped + mark.index if mark else 0
         context = f" {error.context}" if error.context else ""
         if error.context_mark and error.context_mark.line != getattr(mark, "line", None):
             context += f" that begins on line {error.context_mark.line + 1} of the document"
-        return SyntaxProblem(f"not valid YAML: {error.problem}{context}", offset)
+        return InvalidYAMLError(f"not valid YAML: {error.problem}{context}", offset)
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from kubectl_lbipmode.yamledit.nodes import Alias, Mapping, Node, Scalar, Sequence
+from kubectl_lbipmode.yamledit.nodes import Mapping, Node, Scalar, Sequence
 from kubectl_lbipmode.yamledit.text import (
     break_at,
     break_before,

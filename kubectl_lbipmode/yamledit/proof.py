@@ -18,24 +18,24 @@ from kubectl_lbipmode.yamledit.nodes import (
     compose,
 )
 from kubectl_lbipmode.yamledit.scalars import is_null, is_string
-from kubectl_lbipmode.yamledit.text import Refusal, SyntaxProblem, column
+from kubectl_lbipmode.yamledit.text import InvalidYAMLError, UnsupportedEditError, column
 
 
 def prove(text: str, node: Node, header: str, edit: Edit, expected: Node) -> None:
     """Check that *edit*, which stands inside of *node*, turns it into *expected*.
 
     Raises:
-        Refusal: it does not.
+        UnsupportedEditError: it does not.
     """
     padding = header + " " * column(text, node.start)
     old = padding + text[node.start : node.end]
     new = apply_edits(old, [edit.shifted(len(padding) - node.start)])
     try:
         roots = compose(new, fragment=True)
-    except SyntaxProblem:
+    except InvalidYAMLError:
         roots = []
     if len(roots) != 1 or not same(roots[0].node, expected):
-        raise Refusal(
+        raise UnsupportedEditError(
             "the text is written in a way that cannot be edited without changing more",
             edit.start,
             "write the annotation by hand",

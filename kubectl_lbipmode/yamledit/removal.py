@@ -18,7 +18,7 @@ from kubectl_lbipmode.yamledit.places import (
 )
 from kubectl_lbipmode.yamledit.text import (
     BREAKS,
-    Refusal,
+    UnsupportedEditError,
     break_at,
     break_before,
     comment_end,
@@ -33,7 +33,7 @@ def remove_entry(text: str, mapping: Mapping, index: int) -> Edit:
     """Take out the entry at *index*.
 
     Raises:
-        Refusal: a comment that belongs to another entry stands in the way.
+        UnsupportedEditError: a comment that belongs to another entry stands in the way.
     """
     if mapping.flow:
         return _remove_flow(text, mapping, index)
@@ -78,7 +78,7 @@ def _remove_first(text: str, key: Node, following: int, own_end: int) -> Edit:
     """Take out an entry that shares its line, up to the next one."""
     if "#" in text[own_end:following]:
         message = "the entry cannot be taken out without a comment that stands below it"
-        raise Refusal(message, key.start, "take it out by hand")
+        raise UnsupportedEditError(message, key.start, "take it out by hand")
     return Edit(key.start, following, "")
 
 

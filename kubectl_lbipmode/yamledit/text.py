@@ -27,21 +27,12 @@ class TextError(ValueError):
         self.hint = hint
 
 
-class SyntaxProblem(TextError):
+class InvalidYAMLError(TextError):
     """The text is not valid YAML."""
 
 
-class Refusal(TextError):
+class UnsupportedEditError(TextError):
     """The change exists, but it cannot be made without touching other bytes."""
-
-
-def position(text: str, offset: int) -> tuple[int, int]:
-    """Return line and column of *offset*, both from 1; a BOM takes no column."""
-    line_start = text.rfind("\n", 0, offset) + 1
-    column = offset - line_start + 1
-    if line_start == 0 and text.startswith(BOM):
-        column = max(column - 1, 1)
-    return text.count("\n", 0, offset) + 1, column
 
 
 def line_start(text: str, offset: int) -> int:

@@ -1,0 +1,3 @@
+module kubectl-lbipmode.test/tools/gojson
+
+go 1.26.0
