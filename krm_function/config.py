@@ -21,7 +21,7 @@ KIND = "LoadBalancerIPMode"
 
 _KEYS = ("mode", "overwrite", "writeVIP", "remove")
 _MODES = {"auto": None, "Proxy": IPMode.PROXY, "VIP": IPMode.VIP}
-_TOP_LEVEL = {"spec": ("apiVersion", "kind", "metadata"), "data": ("apiVersion", "kind", "metadata")}
+_TOP_LEVEL = ("apiVersion", "kind", "metadata")
 
 
 def read_config(config: object) -> Options:
@@ -37,7 +37,7 @@ def read_config(config: object) -> Options:
     if not isinstance(config, dict):
         raise InputError("`functionConfig` must be an object")
     section = _section(config)
-    _refuse_unknown(config, (*_TOP_LEVEL[section], section), "functionConfig")
+    _refuse_unknown(config, (*_TOP_LEVEL, section), "functionConfig")
     values = config.get(section) or {}
     if not isinstance(values, dict):
         raise InputError(f"`functionConfig.{section}` must be a mapping")

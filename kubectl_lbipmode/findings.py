@@ -95,7 +95,9 @@ def annotation_field(name: str) -> str:
 def quote(value: str) -> str:
     """Show a user's value in quotes, control characters escaped, cut where it is long."""
     shown = value if len(value) <= _LONGEST_QUOTE else f"{value[:_LONGEST_QUOTE]}…"
-    return json.dumps(shown, ensure_ascii=False)
+    quoted = json.dumps(shown, ensure_ascii=False)
+    # A terminal must not take a user's value for a command to it.
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in quoted)
 
 
 def join_quoted(values: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from kubectl_lbipmode.model import Annotation, AnnotationKind, Service
 from kubectl_lbipmode.yamledit.mappings import find, find_duplicate, flatten, own_indices
 from kubectl_lbipmode.yamledit.nodes import Alias, Mapping, Node, Root, Scalar, Sequence, resolve
-from kubectl_lbipmode.yamledit.scalars import is_null, is_string, read_integer
+from kubectl_lbipmode.yamledit.scalars import is_null, is_string, read_boolean, read_integer
 
 _STEP = re.compile(r"\[(.*?)\](?=\.|\[|$)|([^.\[]+)")
 
@@ -95,6 +95,30 @@ def locate(node: Mapping, field: str) -> int:
             break
         current = value  # type: ignore[assignment]
     return place
+
+
+def read_section(node: Node | None) -> object:
+    """Read a small object, such as a functionConfig, two levels deep; deeper is an empty mapping.
+
+    Booleans and nulls are read as such, every other scalar as text.
+    """
+    if not isinstance(node, Mapping):
+        return None if node is None else _read_flag(node)
+    return {
+        key: {name: _read_flag(entry) for name, (_, entry) in _flat(value).items()}
+        if isinstance(value, Mapping)
+        else _read_flag(value)
+        for key, (_, value) in flatten(node).items()
+    }
+
+
+def _read_flag(node: Node) -> object:
+    if not isinstance(node, Scalar):
+        return {}
+    if is_null(node):
+        return None
+    flag = read_boolean(node)
+    return node.value if flag is None else flag
 
 
 def _walk(

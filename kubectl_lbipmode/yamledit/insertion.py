@@ -51,6 +51,17 @@ def insert_entry(text: str, mapping: Mapping, lines: list[str], flow: str) -> Ed
     return Edit(end, end, f"{newline}{indent}{block}")
 
 
+def replace_entry(text: str, mapping: Mapping, index: int, lines: list[str], flow: str) -> Edit:
+    """Put another entry in the place of the one at *index*; its comments go with it."""
+    key, value = mapping.entries[index]
+    if mapping.flow:
+        return Edit(key.start, entry_end(text, key, value), flow)
+    start = entry_start(text, key)
+    indent = " " * column(text, mapping.inner)
+    newline = line_break(text, entry_end(text, key, value))
+    return Edit(start, entry_line_end(text, key, value), f"{newline}{indent}".join(lines))
+
+
 def insert_mapping(
     text: str, grandparent: Mapping, parent: Mapping, index: int, entry: tuple[str, str]
 ) -> Edit:

@@ -41,6 +41,13 @@ def is_string(node: Node) -> bool:
     return node.value not in _BOOLS and not _NUMBER.fullmatch(node.value.replace("_", ""))
 
 
+def read_boolean(node: Scalar) -> bool | None:
+    """Return the boolean that *node* stands for, ``yes`` and ``off`` among them, else None."""
+    if node.style or node.tag is not None or node.value not in _BOOLS:
+        return None
+    return node.value.lower() in ("y", "yes", "on", "true")
+
+
 def read_integer(node: Scalar) -> int | None:
     """Return the whole number that *node* stands for (``0x50``, ``0o120``, ``8e1``), else None."""
     text = node.value.replace("_", "")
