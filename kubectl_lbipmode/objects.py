@@ -156,13 +156,17 @@ def _child_kind(api_version: str, kind: str) -> str | None:
 def _read(node: Mapping, default_kind: str) -> dict[str, Any]:
     """Read the fields that the rules look at, as a plain mapping."""
     metadata = find(node, "metadata")
+    head = {
+        "apiVersion": _text(find(node, "apiVersion")) or ("v1" if default_kind else ""),
+        "kind": _text(find(node, "kind")) or default_kind,
+        "metadata": _read_metadata(metadata) if isinstance(metadata, Mapping) else None,
+    }
+    if head["kind"] != "Service":
+        return head  # Of anything else, the annotations are all that is worth a word.
     spec = find(node, "spec")
     status = _child(_child(find(node, "status"), "loadBalancer"), "ingress")
-    kind = _text(find(node, "kind"))
     return {
-        "apiVersion": _text(find(node, "apiVersion")) or ("v1" if default_kind else ""),
-        "kind": kind or default_kind,
-        "metadata": _read_metadata(metadata) if isinstance(metadata, Mapping) else None,
+        **head,
         "spec": {
             "type": _text(_child(spec, "type")),
             "loadBalancerClass": _value(_child(spec, "loadBalancerClass")),

@@ -48,8 +48,8 @@ def describe_finding(source: str, finding: Finding) -> Iterator[str]:
         yield f"  hint: {finding.hint}"
 
 
-def summarize(outcomes: list[Outcome], *, removing: bool) -> str:
-    """Count what happened, in one line."""
+def summarize(outcomes: list[Outcome], *, removing: bool, applied: bool) -> str:
+    """Count what happened, or would happen if *applied*, in one line."""
     reported = [outcome for outcome in outcomes if is_reported(outcome, removing=removing)]
     services = len(reported)
     changed = sum(outcome.changed for outcome in reported)
@@ -57,8 +57,12 @@ def summarize(outcomes: list[Outcome], *, removing: bool) -> str:
     warnings = sum(
         finding.severity is Severity.WARNING for outcome in outcomes for finding in outcome.findings
     )
+    done = {"removed": "to remove", "annotated": "to annotate"}
     what = "removed" if removing else "annotated"
-    parts = [f"{changed} {what}", f"{services - changed - failed} unchanged"]
+    parts = [
+        f"{changed} {what if applied else done[what]}",
+        f"{services - changed - failed} unchanged",
+    ]
     if failed:
         parts.append(f"{failed} in error")
     if warnings:

@@ -115,7 +115,11 @@ def command(
         _replace(good)
     elif writes:
         _print_manifests(good)
-    _report(results, quiet=quiet, removing=remove, written=writes)
+    if not quiet:
+        _report(results, removing=remove, applied=not (check or diff or failed))
+    _report_problems(results, outcomes_too=quiet)
+    if failed and not (check or diff or keep_going):
+        click.echo("nothing was written", err=True)
     if failed:
         return _FAILED
     found = any(result.changed or (strict and result.warned) for result in results)
@@ -187,21 +191,24 @@ def _print_manifests(results: list[Result]) -> None:
     shutil.copyfileobj(join(results), sys.stdout.buffer)
 
 
-def _report(results: list[Result], *, quiet: bool, removing: bool, written: bool) -> None:
-    """Say what was decided, on stderr; with *quiet*, errors alone."""
+def _report(results: list[Result], *, removing: bool, applied: bool) -> None:
+    """Say on stderr what was decided: a line a Service, its findings below, a closing count."""
     for result in results:
         for outcome in result.outcomes:
-            if quiet:
-                for finding in outcome.findings:
-                    if finding.severity is Severity.ERROR:
-                        at = f"{result.source.name}:{finding.line}:{finding.column}"
-                        print_error(f"{at}: {finding.message}", finding.hint)
-            elif outcome.findings or is_reported(outcome, removing=removing):
+            if outcome.findings or is_reported(outcome, removing=removing):
                 for line in describe(result.source.name, outcome, removing=removing):
                     click.echo(line, err=True)
+    outcomes = [outcome for result in results for outcome in result.outcomes]
+    click.echo(summarize(outcomes, removing=removing, applied=applied), err=True)
+
+
+def _report_problems(results: list[Result], *, outcomes_too: bool) -> None:
+    """Say what stands in the way, with *outcomes_too* the error findings as well."""
+    for result in results:
+        for outcome in result.outcomes if outcomes_too else ():
+            for finding in outcome.findings:
+                if finding.severity is Severity.ERROR:
+                    at = f"{result.source.name}:{finding.line}:{finding.column}"
+                    print_error(f"{at}: {finding.message}", finding.hint)
         if result.problem is not None:
             print_error(str(result.problem), result.problem.hint)
-    if not quiet:
-        outcomes = [outcome for result in results for outcome in result.outcomes]
-        ending = "" if written else "; nothing was written"
-        click.echo(f"{summarize(outcomes, removing=removing)}{ending}", err=True)

@@ -1,0 +1,59 @@
+# Everything runs from a virtual environment in this folder; nothing needs root.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-fast tools lint bench docs clean
+
+help:
+	@echo "make demo       see the tool at work on a gateway's Service"
+	@echo "make test       run all tests, with the real external programs"
+	@echo "make test-fast  run the tests that need no external program"
+	@echo "make lint       format, lint, types and import direction"
+	@echo "make docs       generate what is generated in docs/"
+	@echo "make bench      measure against kubectl and kustomize"
+	@echo "make clean      remove the virtual environment and caches of this folder"
+
+demo: $(VENV)/.runtime
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/gateway/demo.sh
+
+test: $(VENV)/.dev tools
+	$(BIN)/pytest --numprocesses auto
+
+test-fast: $(VENV)/.dev
+	$(BIN)/pytest --numprocesses auto -m "not external"
+	@echo "Left out: the tests that run external programs (make test runs them all)."
+
+tools: $(VENV)/.dev
+	@$(BIN)/python tests/tools/install.py base
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.dev tools
+	$(BIN)/python tests/bench/run.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+
+$(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) \
+	else "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 …")'
+	@echo "Setting up $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
+
+$(VENV)/.runtime: $(VENV)/bin/pip pyproject.toml
+	@$(BIN)/pip --quiet --disable-pip-version-check install --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	@echo "Installing what the tests need …"
+	@$(BIN)/pip --quiet --disable-pip-version-check install --group dev
+	@touch $@
