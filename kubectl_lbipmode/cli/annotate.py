@@ -199,6 +199,8 @@ def _report(results: list[Result], *, removing: bool, applied: bool) -> None:
                 for line in describe(result.source.name, outcome, removing=removing):
                     click.echo(line, err=True)
     outcomes = [outcome for result in results for outcome in result.outcomes]
+    if not outcomes and any(result.problem for result in results):
+        return  # A count of nothing tells nothing.
     click.echo(summarize(outcomes, removing=removing, applied=applied), err=True)
 
 

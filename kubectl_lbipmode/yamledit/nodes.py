@@ -175,6 +175,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 - one hot loop, a branch for each ki
             node, siblings = stack.pop()
             node.end = event.end_mark.index + skipped
             if isinstance(node, Mapping):
+                _refuse_collection_keys(children)
                 node.entries = list(zip(children[::2], children[1::2], strict=True))
             else:
                 assert isinstance(node, Sequence)
@@ -208,3 +209,12 @@ def _build(  # noqa: C901, PLR0912, PLR0915 - one hot loop, a branch for each ki
             anchors[event.anchor] = node
         children.append(node)
     return roots
+
+
+def _refuse_collection_keys(children: list[Node]) -> None:
+    """Refuse a mapping or a list as a key: YAML has them, JSON and so Kubernetes has not."""
+    for key in children[::2]:
+        if isinstance(key, Collection):
+            message = "not valid YAML for Kubernetes: a key must not be a mapping or a list"
+            hint = "render templates ({{ … }}) before"
+            raise InvalidYAMLError(message, key.start, hint)
