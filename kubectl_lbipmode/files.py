@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -72,6 +69,9 @@ def build_kustomization(folder: str) -> Source:
     Raises:
         InputError: there is no kustomize, or it failed.
     """
+    import shutil
+    import subprocess
+
     for program, *arguments in _KUSTOMIZERS:
         if shutil.which(program):
             command = [program, *arguments, folder]
@@ -109,6 +109,9 @@ class Replacements:
         Raises:
             InputError: the file or its folder is not writable.
         """
+        import shutil
+        import tempfile
+
         target = Path(os.path.realpath(path))  # A link is followed, not replaced.
         with _writable(str(path)):
             if not os.access(target, os.W_OK):

@@ -13,6 +13,8 @@ from kubectl_lbipmode.yamledit.documents import Document
 from kubectl_lbipmode.yamledit.nodes import compose
 from kubectl_lbipmode.yamledit.text import BOM, InvalidYAMLError
 
+_RENDER = "this looks like a template: render it first, as with: helm template … | …"
+
 
 class ParsedDocument:
     """A document of *source*: its *text*, and its *roots* (as a rule one)."""
@@ -31,7 +33,8 @@ class ParsedDocument:
             self.roots = compose(self.text)
         except InvalidYAMLError as problem:
             at = self.locate(problem.offset)
-            raise InputError(problem.message, at=at, hint=problem.hint) from problem
+            hint = problem.hint or (_RENDER if "{{" in self.text else None)
+            raise InputError(problem.message, at=at, hint=hint) from problem
 
     def locate(self, offset: int) -> Location:
         """Return the place of *offset*, in code points, in the source; lines go by LF alone."""

@@ -17,7 +17,8 @@ Requirement = Callable[[Mapping[str, str]], bool]
 
 _KEY = r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?"
 _VALUE = r"[-A-Za-z0-9_.]*"
-_REQUIREMENT = re.compile(
+# Compiled at the first use: most runs read no selector.
+_REQUIREMENT = (
     rf"\s*(?:(?P<absent>!)\s*(?P<absent_key>{_KEY})"
     rf"|(?P<key>{_KEY})(?:"
     rf"\s+(?P<set>in|notin)\s*\((?P<values>\s*{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)\)"
@@ -48,10 +49,11 @@ def parse_selector(text: str) -> tuple[Requirement, ...]:
     Raises:
         InputError: it is not one.
     """
+    requirement = re.compile(_REQUIREMENT)
     requirements = []
     position = 0
     while position < len(text):
-        match = _REQUIREMENT.match(text, position)
+        match = requirement.match(text, position)
         if match is None or (match.end() == len(text) and text.endswith(",")):
             raise InputError(
                 f'the label selector "{text}" cannot be read from "{text[position:]}" on',

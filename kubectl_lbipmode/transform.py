@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from tempfile import SpooledTemporaryFile
+from io import BytesIO
 from typing import IO
 
 from kubectl_lbipmode.errors import InputError, Location
@@ -53,7 +53,7 @@ class Result:
 
 def transform(source: Source, options: Options, *, keep_parts: bool, advance: Advance) -> Result:
     """Annotate *source*; a problem with it is part of the result."""
-    result = Result(source, _open_spool())
+    result = Result(source, _open_spool(source.size))
     try:
         for document in cut(_counted(source, advance)):
             after, outcomes = annotate(document, options, source.name)
@@ -117,5 +117,10 @@ def _nothing_in(source: Source) -> InputError:
     return InputError(message, at=Location(source.name), hint=hint)
 
 
-def _open_spool() -> IO[bytes]:
+def _open_spool(size: int = 0) -> IO[bytes]:
+    """Open a spool for about *size* bytes, 0 if that is not known."""
+    if 0 < size <= _SPOOL:
+        return BytesIO()
+    from tempfile import SpooledTemporaryFile
+
     return SpooledTemporaryFile(max_size=_SPOOL)

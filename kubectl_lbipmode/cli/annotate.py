@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import click
 
@@ -188,7 +188,8 @@ def _print_manifests(results: list[Result]) -> None:
         names = ", ".join(result.source.name for result in results) or "the input"
         hint = "an empty render is refused, since deploying it could delete what is deployed"
         raise InputError(f"there is no document in {names}", hint=hint)
-    shutil.copyfileobj(join(results), sys.stdout.buffer)
+    joined = join(results)
+    sys.stdout.buffer.writelines(iter(partial(joined.read, 1 << 20), b""))
 
 
 def _report(results: list[Result], *, removing: bool, applied: bool) -> None:
