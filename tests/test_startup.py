@@ -34,7 +34,7 @@ CASES = [
     pytest.param(
         ANNOTATE, CONFIG_MAP, {"kubernetes", "_ruamel_yaml", "ruamel.yaml"}, id="no-candidate"
     ),
-    pytest.param(CHECK, SERVICE, {"kubernetes", "tabulate", "difflib"}, id="check"),
+    pytest.param(CHECK, SERVICE, {"kubernetes", "tabulate", "kubectl_lbipmode.diff"}, id="check"),
     pytest.param(FUNCTION, RESOURCE_LIST, {"kubernetes", "click", "tabulate"}, id="function"),
     pytest.param(VERSION, "", {"kubernetes", "ruamel.yaml", "tempfile"}, id="version"),
 ]
