@@ -18,14 +18,14 @@ demo: $(VENV)/.runtime
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/gateway/demo.sh
 
 test: $(VENV)/.dev tools
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
 test-fast: $(VENV)/.dev
-	$(BIN)/pytest --numprocesses auto -m "not external"
-	@echo "Left out: the tests that run external programs (make test runs them all)."
+	$(BIN)/pytest --numprocesses auto -m "not external" --ignore=tests/cluster
+	@echo "Left out: what runs external programs or a control plane (make test runs it all)."
 
 tools: $(VENV)/.dev
-	@$(BIN)/python tests/tools/install.py base
+	@$(BIN)/python tests/tools/install.py base cluster
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check
