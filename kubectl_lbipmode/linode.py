@@ -26,6 +26,9 @@ PROTOCOLS = ("tcp", "udp", "http", "https")
 FROM_NOWHERE = "default"
 """The source of a value that no annotation gives."""
 
+_DOMAINS = (".nodebalancer.linode.com", ".ip.linodeusercontent.com")
+"""Where the hostnames of NodeBalancers are."""
+
 
 @dataclass(frozen=True, slots=True)
 class EffectivePort:
@@ -58,6 +61,13 @@ class EffectivePort:
 def read_ports(service: Service) -> tuple[EffectivePort, ...]:
     """Read every port of *service*, faults included."""
     return tuple(_read_port(service, port, index) for index, port in enumerate(service.ports))
+
+
+def is_linode(service: Service) -> bool:
+    """Whether the Service is recognisably Linode's: by an annotation or a live hostname."""
+    return any(name.startswith(PREFIX) for name in service.annotations) or any(
+        address.hostname.rstrip(".").lower().endswith(_DOMAINS) for address in service.addresses
+    )
 
 
 def check_kind(name: str, annotation: Annotation) -> list[Finding]:
@@ -157,7 +167,7 @@ def _check_proxy_protocol(port: EffectivePort, written: str) -> list[Finding]:
             f"annotation `{port.source}` must be one of {join_quoted(PROXY_PROTOCOLS)}, "
             f"not {quote(written)} (port {port.label})"
         )
-        hint = "the value is not trimmed, and the cloud controller manager refuses any other"
+        hint = "blanks around the value count; the cloud controller manager refuses anything else"
         return [error(Code.INVALID_PROXY_PROTOCOL, message, hint, field=field)]
     if port.protocol == "udp" and port.proxy_protocol != "none":
         message = (

@@ -191,7 +191,7 @@ def _make_edit(item: KubernetesObject, text: str, change: _Change) -> Edit | Non
 
 def _refused(refusal: UnsupportedEditError, parsed: ParsedDocument) -> Finding:
     at = parsed.locate(refusal.offset)
-    message = f"the override cannot be edited: {refusal.message}"
+    message = f"the override cannot be written: {refusal.message}"
     finding = error(Code.CANNOT_EDIT, message, refusal.hint, field=annotation_field(IP_MODE))
     return replace(finding, line=at.line, column=at.column)
 

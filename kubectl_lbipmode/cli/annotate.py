@@ -70,7 +70,7 @@ def command(
     output: str | None,
     quiet: bool,
 ) -> int:
-    r"""Set the ip-mode override on LoadBalancer Services, changing not one other byte.
+    """Set the ip-mode override on LoadBalancer Services, changing not one other byte.
 
     Reads files, folders, a kustomization or stdin and prints the result on stdout; what was
     decided, and why, goes to stderr. A Service whose ports all use the PROXY protocol gets Proxy;
@@ -105,7 +105,7 @@ def command(
         ]
     failed = any(result.failed for result in results)
     good = [result for result in results if not result.failed] if keep_going else results
-    writes = not failed or keep_going
+    writes = not failed or (keep_going and len(good) > 0)
 
     if check:
         _print_check(results, output)

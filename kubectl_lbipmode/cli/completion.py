@@ -8,7 +8,7 @@ import click
 @click.command("completion", short_help="Print a completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    r"""Print a script that completes `kubectl-lbipmode` in SHELL.
+    """Print a script that completes `kubectl-lbipmode` in SHELL.
 
     For `kubectl lbipmode` nothing needs to be sourced: kubectl asks the program
     `kubectl_complete-lbipmode`, which is installed beside the plugin.
