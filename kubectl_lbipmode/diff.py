@@ -27,7 +27,9 @@ def unified_diff(name: str, parts: Iterable[tuple[bytes, bytes]]) -> Iterator[by
         new += new_lines
     if all(tag == "equal" for tag, *_ in opcodes):
         return
-    yield f"--- {name}\n+++ {name}\n".encode()
+    # Without a tab, patch takes a name to end at its first blank.
+    end = "\t" if " " in name else ""
+    yield f"--- {name}{end}\n+++ {name}{end}\n".encode(errors="surrogateescape")
     for hunk in _group(opcodes):
         (_, old_start, _, new_start, _), (_, _, old_end, _, new_end) = hunk[0], hunk[-1]
         yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@\n".encode()

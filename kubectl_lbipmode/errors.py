@@ -49,3 +49,61 @@ class InputError(LBIPModeError):
     def __str__(self) -> str:
         """Put the place before the message."""
         return f"{self.at}: {self.message}" if self.at else self.message
+
+
+class ClusterError(LBIPModeError):
+    """The API server refused, could not be reached, or is not known."""
+
+    exit_code = 3
+
+
+class KubeconfigError(ClusterError):
+    """No way to a cluster is configured, or it cannot be read."""
+
+
+class UnreachableError(ClusterError):
+    """No API server answers: not found, refused, not trusted, or too slow."""
+
+
+class UnavailableError(ClusterError):
+    """The API server cannot answer now (429, 5xx), or the connection broke: worth trying again.
+
+    *retry_after* is the number of seconds that the server asks for, None if it does not say.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
+
+class UnauthorizedError(ClusterError):
+    """The API server does not accept the credentials (401)."""
+
+
+class ForbiddenError(ClusterError):
+    """The caller's role lacks a rule (403), which the message names."""
+
+
+class NotFoundError(ClusterError):
+    """There is no such object (404)."""
+
+
+class ConflictError(ClusterError):
+    """The object changed since it was read (409, or a failed ``test`` of a JSON Patch)."""
+
+
+class ExpiredError(ClusterError):
+    """The version or page that was asked for is no longer kept (410).
+
+    *continue_token* goes on with the list all the same, at the price of an inconsistent one.
+    """
+
+    def __init__(self, message: str, *, continue_token: str = "") -> None:
+        super().__init__(message)
+        self.continue_token = continue_token
+
+
+class InvalidError(ClusterError):
+    """The API server refuses what was sent (400, 422), or something in it does not apply."""

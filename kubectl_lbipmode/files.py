@@ -139,7 +139,8 @@ class Replacements:
 def _split(paths: Iterable[str]) -> Iterator[str]:
     """Split at commas, as kubectl does, what is no file's name as it stands."""
     for path in paths:
-        if "," in path and not Path(path).exists():
+        # os.path's takes a list that is too long for a name.
+        if "," in path and not os.path.exists(path):  # noqa: PTH110
             yield from path.split(",")
         else:
             yield path
@@ -157,11 +158,15 @@ def _find(path: str, *, recursive: bool, exclude: tuple[str, ...]) -> list[Sourc
         raise InputError(
             f'the URL "{path}" is not fetched', hint=f"curl -fsSL {path} | kubectl lbipmode …"
         )
+    if not path:
+        # pathlib takes it for the current folder, which an unset variable must not edit.
+        raise InputError("a path is empty", hint="name a file or a folder; is a variable unset?")
     target = Path(path)
-    if target.is_dir():
-        return _list_folder(target, recursive=recursive, exclude=exclude)
-    if not target.exists():
-        raise InputError(f'the path "{path}" does not exist', hint="check the spelling")
+    with _readable(path):
+        if target.is_dir():
+            return _list_folder(target, recursive=recursive, exclude=exclude)
+        if not target.exists():
+            raise InputError(f'the path "{path}" does not exist', hint="check the spelling")
     return [] if _is_excluded(target, exclude) else [Source(path, path=target)]
 
 

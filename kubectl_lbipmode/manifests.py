@@ -224,10 +224,11 @@ def _with_place(finding: Finding, item: KubernetesObject, parsed: ParsedDocument
 def _refuse_duplicates(item: KubernetesObject, parsed: ParsedDocument, options: Options) -> None:
     if not may_be(item, kind="Service", type_=None if options.remove else "LoadBalancer"):
         return
-    key = find_duplicate_key(item)
-    if key is not None:
+    duplicate = find_duplicate_key(item)
+    if duplicate is not None:
+        key, name = duplicate
         raise InputError(
-            f"the key `{parsed.text[key.start : key.end]}` stands twice in one mapping",
+            f"the key `{name}` stands twice in one mapping",
             at=parsed.locate(key.start),
             hint="readers differ in which one they take; remove one of them",
         )

@@ -106,13 +106,19 @@ class Service:
     external_traffic_policy: str
     source_ranges: bool
     addresses: tuple[Address, ...]
+    # What only a live object has.
+    uid: str = ""
+    created: str = ""
+    status_writer: str = ""
+    conditions: frozenset[str] = frozenset()
 
     @classmethod
     def from_mapping(cls, value: Mapping[str, Any]) -> Service:
         """Read a plain mapping, such as parsed JSON; never fails."""
         metadata = value.get("metadata")
         spec = _mapping(value.get("spec"))
-        status = _mapping(_mapping(value.get("status")).get("loadBalancer"))
+        status = _mapping(value.get("status"))
+        ingress = _mapping(status.get("loadBalancer")).get("ingress")
         load_balancer_class = spec.get("loadBalancerClass")
         return cls(
             api_version=_text(value.get("apiVersion")),
@@ -136,7 +142,15 @@ class Service:
                     _text(_mapping(entry).get("hostname")),
                     _text(_mapping(entry).get("ipMode")),
                 )
-                for entry in _list(status.get("ingress"))
+                for entry in _list(ingress)
+            ),
+            uid=_text(_mapping(metadata).get("uid")),
+            created=_text(_mapping(metadata).get("creationTimestamp")),
+            status_writer=_find_status_writer(_mapping(metadata).get("managedFields")),
+            conditions=frozenset(
+                _text(_mapping(condition).get("type"))
+                for condition in _list(status.get("conditions"))
+                if _mapping(condition).get("status") == "True"
             ),
         )
 
@@ -151,6 +165,15 @@ def _read_ports(value: object) -> tuple[Port, ...]:
         return tuple(Port.from_value(port) for port in value or [])
     # What is no list cannot be a list of ports: one port in error stands for it.
     return (Port(None),)
+
+
+def _find_status_writer(managed_fields: object) -> str:
+    """Return the field manager that owns the addresses: whoever wrote them last."""
+    for entry in map(_mapping, _list(managed_fields)):
+        status = _mapping(_mapping(entry.get("fieldsV1")).get("f:status"))
+        if entry.get("subresource") == "status" and "f:loadBalancer" in status:
+            return _text(entry.get("manager"))
+    return ""
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_lbipmode.model import Annotation, AnnotationKind, Service
-from kubectl_lbipmode.yamledit.mappings import find, find_duplicate, flatten, own_indices
+from kubectl_lbipmode.yamledit.mappings import (
+    find,
+    find_duplicate,
+    find_late_merge,
+    flatten,
+    key_text,
+    own_indices,
+)
 from kubectl_lbipmode.yamledit.nodes import Alias, Mapping, Node, Root, Scalar, Sequence, resolve
 from kubectl_lbipmode.yamledit.scalars import is_null, is_string, read_boolean, read_integer
 
@@ -41,11 +48,12 @@ def find_objects(roots: list[Root]) -> Iterator[KubernetesObject]:
         yield from _walk(root.node, root.header, "", shared=False, default_kind="", seen=set())
 
 
-def find_duplicate_key(item: KubernetesObject) -> Node | None:
-    """Return the second of two equal keys where a Service must not have them.
+def find_duplicate_key(item: KubernetesObject) -> tuple[Node, str] | None:
+    """Return the second of two equal keys where a Service must not have them, and its text.
 
-    Readers differ in which one they take. The root, metadata, annotations, spec and each port
-    count; for a key that stands twice, both values are looked into.
+    Readers differ in which one they take, and so they do where a merge brings in a key that stands
+    before it. The root, metadata, annotations, spec and each port count; for a key that stands
+    twice, both values are looked into.
     """
     waiting: list[Node] = [item.node]
     for name in ("metadata", "spec"):
@@ -56,8 +64,12 @@ def find_duplicate_key(item: KubernetesObject) -> Node | None:
             for value in _values(parent, inner):
                 waiting += map(resolve, value.items) if isinstance(value, Sequence) else [value]
     for node in waiting:
-        if isinstance(node, Mapping) and (duplicate := find_duplicate(node)) is not None:
-            return duplicate
+        if not isinstance(node, Mapping):
+            continue
+        if (duplicate := find_duplicate(node)) is not None:
+            return duplicate, key_text(duplicate) or ""
+        if (late := find_late_merge(node)) is not None:
+            return late
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from kubectl_lbipmode.findings import Finding, Severity
 from kubectl_lbipmode.linode import EffectivePort
 from kubectl_lbipmode.manifests import Outcome
-from kubectl_lbipmode.rules import Reason
+from kubectl_lbipmode.rules import Decision, Reason
 
 REASONS = {
     Reason.OVERRIDE: "the override says so",
@@ -66,8 +66,8 @@ def summarize(outcomes: list[Outcome], *, removing: bool, applied: bool) -> str:
     if failed:
         parts.append(f"{failed} in error")
     if warnings:
-        parts.append(_count(warnings, "warning"))
-    return f"{_count(services, 'service')}: {', '.join(parts)}"
+        parts.append(count(warnings, "warning"))
+    return f"{count(services, 'service')}: {', '.join(parts)}"
 
 
 def is_reported(outcome: Outcome, *, removing: bool) -> bool:
@@ -91,19 +91,31 @@ def to_data(source: str, outcome: Outcome) -> dict[str, Any]:
         "reason": decision.reason.value,
         "changed": outcome.changed,
         "override": outcome.before,
-        "ports": [_port_data(port) for port in decision.ports],
-        "findings": [
-            {
-                "severity": finding.severity.value,
-                "code": finding.code.value,
-                "message": finding.message,
-                "hint": finding.hint,
-                "field": finding.field,
-                "line": finding.line,
-                "column": finding.column,
-            }
-            for finding in outcome.findings
-        ],
+        "ports": [port_data(port) for port in decision.ports],
+        "findings": [finding_data(finding) for finding in outcome.findings],
+    }
+
+
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain data."""
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code.value,
+        "message": finding.message,
+        "hint": finding.hint,
+        "field": finding.field,
+        "line": finding.line,
+        "column": finding.column,
+    }
+
+
+def port_data(port: EffectivePort) -> dict[str, Any]:
+    """Return a port, and where its PROXY protocol comes from, as plain data."""
+    return {
+        "port": port.number,
+        "protocol": port.transport,
+        "proxyProtocol": port.proxy_protocol,
+        "from": port.source,
     }
 
 
@@ -117,28 +129,42 @@ def dump(data: object, output: str) -> str:
 
 
 def explain(source: str, outcome: Outcome) -> Iterator[str]:
-    """Yield the lines that say where a decision came from."""
+    """Yield the lines that say where a decision about a manifest came from."""
+    item = f" {outcome.path}" if outcome.path else ""
+    yield f"{outcome.service.full_name or '(no name)'} ({source}:{outcome.line}{item})"
+    yield from explain_decision(outcome.decision, outcome.before)
+    for finding in outcome.findings:
+        yield from describe_finding(source, finding)
+
+
+def explain_decision(decision: Decision, override: str | None) -> Iterator[str]:
+    """Yield the lines that say what was decided, why, and what each port has to do with it."""
     from tabulate import tabulate
 
-    service, decision = outcome.service, outcome.decision
-    item = f" {outcome.path}" if outcome.path else ""
-    yield f"{service.full_name or '(no name)'} ({source}:{outcome.line}{item})"
-    override = "none" if outcome.before is None else json.dumps(outcome.before, ensure_ascii=False)
+    shown = "none" if override is None else json.dumps(override, ensure_ascii=False)
     rows = [
         ("mode:", decision.mode or "none"),
         ("reason:", f"{REASONS[decision.reason]} ({decision.reason})"),
-        ("override:", override),
+        ("override:", shown),
     ]
-    yield from _indent(tabulate(rows, tablefmt="plain"))
+    yield from indent(tabulate(rows, tablefmt="plain"))
     if decision.ports:
         table = [
             (port.label, port.protocol, port.proxy_protocol or "invalid", port.source)
             for port in decision.ports
         ]
         headers = ("PORT", "PROTOCOL", "PROXY PROTOCOL", "FROM")
-        yield from _indent(tabulate(table, headers, tablefmt="plain", disable_numparse=True))
-    for finding in outcome.findings:
-        yield from describe_finding(source, finding)
+        yield from indent(tabulate(table, headers, tablefmt="plain", disable_numparse=True))
+
+
+def indent(table: str) -> Iterator[str]:
+    """Yield the lines of a table, set in below a heading."""
+    yield from (f"  {line}".rstrip() for line in table.splitlines())
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _verdict(outcome: Outcome, *, removing: bool) -> str:
@@ -146,20 +172,3 @@ def _verdict(outcome: Outcome, *, removing: bool) -> str:
         return "override not removed" if outcome.failed else "override removed"
     decision = outcome.decision
     return f"{decision.mode or 'no mode'} ({REASONS[decision.reason]})"
-
-
-def _port_data(port: EffectivePort) -> dict[str, Any]:
-    return {
-        "port": port.number,
-        "protocol": port.transport,
-        "proxyProtocol": port.proxy_protocol,
-        "from": port.source,
-    }
-
-
-def _indent(table: str) -> Iterator[str]:
-    yield from (f"  {line}".rstrip() for line in table.splitlines())
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -17,7 +17,7 @@ from kubectl_lbipmode.errors import LBIPModeError
 PROGRAM = "kubectl lbipmode"
 _COMMANDS = {
     name: f"kubectl_lbipmode.cli.{name}"
-    for name in ("annotate", "explain", "completion", "version")
+    for name in ("annotate", "explain", "status", "sync", "policy", "completion", "version")
 }
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141  # As a program ends whose reader has gone: 128 + SIGPIPE.

@@ -103,6 +103,8 @@ def command(
         results = [
             transform(source, options, keep_parts=diff, advance=advance) for source in sources
         ]
+    for result in results:
+        click.get_current_context().call_on_close(result.spool.close)
     failed = any(result.failed for result in results)
     good = [result for result in results if not result.failed] if keep_going else results
     writes = not failed or (keep_going and len(good) > 0)
@@ -188,8 +190,8 @@ def _print_manifests(results: list[Result]) -> None:
         names = ", ".join(result.source.name for result in results) or "the input"
         hint = "an empty render is refused, since deploying it could delete what is deployed"
         raise InputError(f"there is no document in {names}", hint=hint)
-    joined = join(results)
-    sys.stdout.buffer.writelines(iter(partial(joined.read, 1 << 20), b""))
+    with join(results) as joined:
+        sys.stdout.buffer.writelines(iter(partial(joined.read, 1 << 20), b""))
 
 
 def _report(results: list[Result], *, removing: bool, applied: bool) -> None:
