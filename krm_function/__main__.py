@@ -1,6 +1,6 @@
 """``lbipmode-fn``: stdin to stdout; what is said to people goes to stderr, errors first.
 
-Exit status: 0 done, 1 anything else. kpt shows the first lines of stderr only.
+Exit status: 0 done, 130 interrupted, 1 anything else. kpt shows the first lines of stderr only.
 """
 
 from __future__ import annotations
@@ -20,18 +20,29 @@ functionConfig: mode (auto, Proxy, VIP), overwrite, writeVIP, remove.
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 # Orchestrators keep stderr in memory, and Argo CD loses the message where it is megabytes.
 _MOST = 100
+_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run once, and exit."""
-    sys.exit(_run(sys.argv[1:]))
+    try:
+        status = _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
+    except OSError as problem:
+        # The reader has gone, or the disk is full: Python must not try again at its exit.
+        sys.stdout = None
+        _say(f"error: the list cannot be read or written: {problem.strerror}")
+        status = 1
+    sys.exit(status)
 
 
 def _run(arguments: list[str]) -> int:
     if arguments in (["-h"], ["--help"]):
         sys.stdout.write(_USAGE)
         return 0
-    if arguments or sys.stdin.isatty():
+    # Where the caller has closed stdin, Python has none.
+    if arguments or sys.stdin is None or sys.stdin.isatty():
         sys.stderr.write(_USAGE)
         return 1
     from krm_function.function import process

@@ -1,4 +1,4 @@
-"""The functionConfig: our own kind with booleans, or a ConfigMap with strings.
+"""The functionConfig: our own kind with booleans, or a ConfigMap.
 
 A typo must not pass in silence, so unknown keys are refused, with the nearest key named.
 ``schema.json`` beside this file says the same to editors and validators; a test holds the two
@@ -32,13 +32,15 @@ def read_config(config: object) -> Options:
     Raises:
         InputError: it is of another kind, or holds an unknown key or a value of the wrong kind.
     """
-    if not config:
+    if config is None or config == {}:
         return Options()
     if not isinstance(config, dict):
         raise InputError("`functionConfig` must be an object")
     section = _section(config)
     _refuse_unknown(config, (*_TOP_LEVEL, section), "functionConfig")
-    values = config.get(section) or {}
+    values = config.get(section)
+    if values is None:
+        values = {}
     if not isinstance(values, dict):
         raise InputError(f"`functionConfig.{section}` must be a mapping")
     _refuse_unknown(values, _KEYS, f"functionConfig.{section}")
@@ -85,13 +87,17 @@ def _mode(value: object, path: str) -> IPMode | None:
 
 
 def _flag(value: object, path: str) -> bool:
-    """Read a boolean; a ConfigMap can only hold it as a string."""
+    """Read a boolean.
+
+    A ConfigMap can only hold it as a string, but `kustomize fn run` writes those that it makes
+    of its arguments without quotes.
+    """
     in_config_map = ".data." in path
     if value is None:
         return False
-    if isinstance(value, bool) and not in_config_map:
+    if isinstance(value, bool):
         return value
     if in_config_map and value in ("true", "false"):
         return value == "true"
-    allowed = '"true" or "false", in quotes' if in_config_map else "true or false, without quotes"
+    allowed = '"true" or "false"' if in_config_map else "true or false, without quotes"
     raise InputError(f"`{path}` must be {allowed}")

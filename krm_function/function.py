@@ -26,7 +26,7 @@ from kubectl_lbipmode.objects import read_section
 from kubectl_lbipmode.parsed import ParsedDocument, refuse_utf16
 from kubectl_lbipmode.yamledit.documents import Document
 from kubectl_lbipmode.yamledit.edits import Edit, apply_edits
-from kubectl_lbipmode.yamledit.mappings import find
+from kubectl_lbipmode.yamledit.mappings import find, find_duplicate, own_indices
 from kubectl_lbipmode.yamledit.nodes import Mapping, Root, Scalar
 
 SOURCE = "stdin"
@@ -74,12 +74,21 @@ def _find_list(parsed: ParsedDocument) -> Mapping:
         kind, api_version = find(node, "kind"), find(node, "apiVersion")
         is_list = isinstance(kind, Scalar) and kind.value == "ResourceList"
         if is_list and isinstance(api_version, Scalar) and api_version.value.startswith(_GROUP):
+            _refuse_duplicates(parsed, node)
             return node
     raise InputError(
         f"the input must be one ResourceList of {_GROUP}v1",
         at=Location(SOURCE),
         hint="plain manifests are read by: kubectl lbipmode annotate",
     )
+
+
+def _refuse_duplicates(parsed: ParsedDocument, node: Mapping) -> None:
+    """Refuse a list with two `items`: we might edit the one and the orchestrator read the other."""
+    key = find_duplicate(node)
+    if key is not None:
+        message = f"the key `{parsed.text[key.start : key.end]}` of the list stands twice"
+        raise InputError(message, at=parsed.locate(key.start))
 
 
 def _is_empty(root: Root) -> bool:
@@ -102,4 +111,7 @@ def _finish(
 ) -> Processed:
     edits = [*edits, *put_results(parsed.text, node, results)]
     output = apply_edits(parsed.text, edits).encode() if edits else parsed.document.raw
+    if own_indices(node, "results"):
+        # What was replaced may have held an anchor that the rest of the list needs.
+        ParsedDocument(Document(output), SOURCE)
     return Processed(output, results, failed)

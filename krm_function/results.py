@@ -17,6 +17,7 @@ from kubectl_lbipmode.linode import IP_MODE
 from kubectl_lbipmode.manifests import Outcome
 from kubectl_lbipmode.model import Service
 from kubectl_lbipmode.report import REASONS
+from kubectl_lbipmode.rules import Reason
 from kubectl_lbipmode.yamledit.edits import Edit
 from kubectl_lbipmode.yamledit.insertion import insert_entry, replace_entry
 from kubectl_lbipmode.yamledit.mappings import own_indices
@@ -26,6 +27,7 @@ Result = dict[str, Any]
 
 _PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
 _INDICES = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index")
+_REASONS = REASONS | {Reason.FLAG: "`mode` of the functionConfig says so"}
 # JSON takes these raw, YAML does not; beyond U+FFFF there are none that YAML refuses.
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -36,7 +38,7 @@ def describe_change(outcome: Outcome) -> Result:
     if outcome.after is None:
         message = f"{service.full_name}: the override is removed"
     else:
-        why = REASONS[decision.reason]
+        why = _REASONS[decision.reason]
         message = f"{service.full_name}: the override is set to {outcome.after}: {why}"
     change = {"currentValue": outcome.before, "proposedValue": outcome.after}
     field = {"path": annotation_field(IP_MODE)} | {
@@ -88,7 +90,8 @@ def _reference(service: Service, field: dict[str, str] | None) -> Result:
     path = _first(service, _PATHS)
     if path:
         index = _first(service, _INDICES)
-        reference["file"] = {"path": path, "index": int(index) if index.isdigit() else 0}
+        is_number = re.fullmatch("[0-9]{1,9}", index) is not None
+        reference["file"] = {"path": path, "index": int(index) if is_number else 0}
     return reference
 
 

@@ -126,7 +126,7 @@ def read_section(node: Node | None) -> object:
 
 def _read_flag(node: Node) -> object:
     if not isinstance(node, Scalar):
-        return {}
+        return [] if isinstance(node, Sequence) else {}
     if is_null(node):
         return None
     flag = read_boolean(node)

