@@ -1,28 +1,33 @@
-# Everything runs from a virtual environment in this folder; nothing needs root.
+# Everything runs from a virtual environment in this folder; only test-system needs root.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-fast tools lint bench docs clean
+.PHONY: help demo test test-fast test-system tools lint bench docs clean
 
 help:
-	@echo "make demo       see the tool at work on a gateway's Service"
-	@echo "make test       run all tests, with the real external programs"
-	@echo "make test-fast  run the tests that need no external program"
-	@echo "make lint       format, lint, types and import direction"
-	@echo "make docs       generate what is generated in docs/"
-	@echo "make bench      measure against kubectl and kustomize"
-	@echo "make clean      remove the virtual environment and caches of this folder"
+	@echo "make demo         see the tool at work on a gateway's Service"
+	@echo "make test         run all tests, with the real external programs"
+	@echo "make test-fast    run the tests that need no external program"
+	@echo "make test-system  run the tests that need root and Linux: real traffic through kube-proxy"
+	@echo "make lint         format, lint, types and import direction"
+	@echo "make docs         generate what is generated in docs/"
+	@echo "make bench        measure against kubectl and kustomize"
+	@echo "make clean        remove the virtual environment and caches of this folder"
 
 demo: $(VENV)/.runtime
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/gateway/demo.sh
 
 test: $(VENV)/.dev tools
-	$(BIN)/pytest --numprocesses auto --dist loadgroup
+	$(BIN)/pytest --numprocesses auto --dist loadgroup -m "not system"
 
 test-fast: $(VENV)/.dev
-	$(BIN)/pytest --numprocesses auto -m "not external" --ignore=tests/cluster
+	$(BIN)/pytest --numprocesses auto -m "not external and not system" --ignore=tests/cluster
 	@echo "Left out: what runs external programs or a control plane (make test runs it all)."
+
+test-system: $(VENV)/.dev tools
+	@sh tests/dataplane/packages.sh || test -n "$$LBIPMODE_WITHOUT_DATAPLANE"
+	PATH="$$PATH:/usr/sbin:/sbin" $(BIN)/pytest -m system
 
 tools: $(VENV)/.dev
 	@$(BIN)/python tests/tools/install.py base cluster

@@ -174,9 +174,12 @@ def _check_proxy_protocol(port: EffectivePort, written: str) -> list[Finding]:
             f"annotation `{port.source}` gives the PROXY protocol {port.proxy_protocol} to port "
             f"{port.number}/UDP, but a UDP port must not use it"
         )
-        hint = (
-            f'set `{port.annotation}` to {{"proxy-protocol": "none"}}, '
-            "or move the port to a Service of its own"
-        )
+        if port.source == port.annotation:
+            hint = "take it out there; a TCP port of the same number needs a Service of its own"
+        else:
+            hint = (
+                f'set `{port.annotation}` to {{"proxy-protocol": "none"}}, '
+                "or move the port to a Service of its own"
+            )
         return [error(Code.PROXY_PROTOCOL_ON_UDP, message, hint, field=field)]
     return []
