@@ -37,7 +37,8 @@ _DOES_NOT_APPLY = "the server rejected our request due to an error in our reques
 def read_refusal(code: int, body: bytes, retry_after: str | None = None) -> ClusterError:
     """Return the error that a reply with the HTTP status *code* stands for."""
     status = _read_status(body)
-    message = _shorten(str(status.get("message") or f"the API server answered {code}"))
+    said = str(status.get("message") or f"the API server answered {code}")
+    message = _shorten(said)
     if code == HTTPStatus.UNPROCESSABLE_ENTITY and status.get("message") == _DOES_NOT_APPLY:
         return ConflictError("the Service changed since it was read")
     if code == HTTPStatus.GONE:
@@ -46,9 +47,10 @@ def read_refusal(code: int, body: bytes, retry_after: str | None = None) -> Clus
     if code == HTTPStatus.TOO_MANY_REQUESTS or code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         hint = "the API server, or something in front of it, is in trouble; try again later"
         return UnavailableError(message, hint=hint, retry_after=_read_seconds(retry_after))
+    if code == HTTPStatus.FORBIDDEN:
+        return _read_forbidden(said)
     readers: dict[int, Callable[[str], ClusterError]] = {
         HTTPStatus.UNAUTHORIZED: _read_unauthorized,
-        HTTPStatus.FORBIDDEN: _read_forbidden,
         HTTPStatus.NOT_FOUND: NotFoundError,
         HTTPStatus.CONFLICT: ConflictError,
     }
@@ -80,7 +82,7 @@ def _read_forbidden(message: str) -> ForbiddenError:
     match = _MISSING_RULE.search(message)
     if match is None:
         # An admission policy or a webhook: it says itself why.
-        return ForbiddenError(message)
+        return ForbiddenError(_shorten(message))
     resource = f"{match['resource']}.{match['group']}" if match["group"] else match["resource"]
     where = f'in namespace "{match["namespace"]}"' if match["namespace"] else "in the whole cluster"
     return ForbiddenError(
