@@ -64,7 +64,7 @@ def command(
     access: Access,
     output: str | None,
 ) -> int:
-    r"""Print a policy with which each write of a Service's status carries the right mode.
+    """Print a policy with which each write of a Service's status carries the right mode.
 
     The cloud controller's writes as well: nothing has to run, and no moment is missed. It needs
     Kubernetes 1.36 or newer, or Kyverno. --check must be given the options of the policy.

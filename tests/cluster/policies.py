@@ -13,6 +13,7 @@ from tests.cluster.plugin import run
 from tests.cluster.waiting import wait_for
 
 PROBE_IP = "203.0.113.254"
+SECONDS = 30.0  # for the server to go by a policy; mostly it takes half of one
 
 
 def options(namespace: str) -> list[str]:
@@ -43,9 +44,7 @@ def apply(control_plane: ControlPlane, namespace: str, *more: str) -> None:
 def remove(control_plane: ControlPlane, namespace: str, *more: str) -> None:
     """Delete what `kubectl lbipmode policy --remove` prints."""
     printed = run(control_plane.kubeconfig, "policy", *options(namespace), *more, "--remove")
-    deleted = control_plane.kubectl(
-        "delete", "--ignore-not-found", "-f", "-", stdin=printed.stdout
-    )
+    deleted = control_plane.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=printed.stdout)
     assert deleted.returncode == 0, deleted.stderr
 
 
@@ -70,7 +69,7 @@ def wait_until_refused(client: Client, namespace: str) -> None:
             return error.reason == "Invalid"
         return False
 
-    wait_for(is_refused, "the policy to act")
+    wait_for(is_refused, "the policy to act", seconds=SECONDS)
 
 
 def _wait_for_mode(client: Client, namespace: str, mode: str) -> None:
@@ -78,6 +77,8 @@ def _wait_for_mode(client: Client, namespace: str, mode: str) -> None:
     status = services.path(namespace, "probe", "status")
     written = services.with_addresses({"ip": PROBE_IP, "ipMode": "VIP"})
     wait_for(
-        lambda: services.modes(client.patch(status, written)) == [mode], "the policy to (in)act"
+        lambda: services.modes(client.patch(status, written)) == [mode],
+        f"{mode} to come of a write",
+        seconds=SECONDS,
     )
     client.delete(services.path(namespace, "probe"))
