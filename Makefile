@@ -26,6 +26,7 @@ test-fast: $(VENV)/.dev
 	@echo "Left out: what runs external programs or a control plane (make test runs it all)."
 
 test-system: $(VENV)/.dev tools
+	@$(BIN)/python tests/tools/install.py system
 	@sh tests/dataplane/packages.sh || test -n "$$LBIPMODE_WITHOUT_DATAPLANE"
 	PATH="$$PATH:/usr/sbin:/sbin" $(BIN)/pytest -m system
 
