@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kubectl_lbipmode.errors import ClusterError, ExpiredError
+from kubectl_lbipmode.errors import ClusterError, ExpiredError, UnavailableError
 from kubectl_lbipmode.model import Service
 
 # Seconds.
@@ -22,6 +22,8 @@ RELIST = 300.0
 # The API server sends a bookmark about once a minute where nothing happens.
 SILENCE = 90.0
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+# As many lead from the one to the other.
+_DOUBLINGS = 6
 
 
 class Page(Protocol):
@@ -82,14 +84,16 @@ Event = Listed | Changed | Removed
 class Feed:
     """Where the Services come from, and what to do when they do not come.
 
-    *on_trouble* is told each error, and may end it all by raising one. *stop* ends it between two
-    events, and at once where it waits to try again.
+    *on_trouble* is told each error, and may end it all by raising one; *on_contact* is called for
+    each list, event and bookmark. *stop* ends it between two events, and at once where it waits to
+    try again. *relist* and *silence* are in seconds.
     """
 
     source: Source
     namespace: str | None
     selector: str
     on_trouble: Callable[[ClusterError], None]
+    on_contact: Callable[[], None] = lambda: None
     stop: threading.Event = field(default_factory=threading.Event)
     relist: float = RELIST
     silence: float = SILENCE
@@ -104,6 +108,7 @@ class Feed:
                 self._wait_after(error)
                 continue
             self._failures = 0
+            self.on_contact()
             yield listed
             yield from self._watch(version)
 
@@ -128,6 +133,7 @@ class Feed:
                     silence=self.silence,
                 ):
                     self._failures = 0
+                    self.on_contact()
                     version = event["object"]["metadata"]["resourceVersion"]
                     if event["type"] in ("ADDED", "MODIFIED"):
                         yield Changed(Service.from_mapping(event["object"]))
@@ -136,14 +142,18 @@ class Feed:
                     if self.stop.is_set():
                         return
             except ExpiredError as error:
-                self.on_trouble(error)
+                # Even a server that calls its newest version too old is not asked at full speed.
+                self._wait_after(error)
                 return
             except ClusterError as error:
                 self._wait_after(error)
 
     def _wait_after(self, error: ClusterError) -> None:
         self.on_trouble(error)
-        longest = min(_LONGEST_WAIT, _SHORTEST_WAIT * 2**self._failures)
+        longest = min(_LONGEST_WAIT, _SHORTEST_WAIT * 2 ** min(self._failures, _DOUBLINGS))
         self._failures += 1
         # Many that lost the same server must not come back to it at the same moment.
-        self.stop.wait(random.uniform(longest / 2, longest))  # noqa: S311 - no secret
+        wait = random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+        if isinstance(error, UnavailableError) and error.retry_after is not None:
+            wait = max(wait, min(error.retry_after, _LONGEST_WAIT))
+        self.stop.wait(wait)

@@ -148,9 +148,11 @@ def _split(paths: Iterable[str]) -> Iterator[str]:
 
 def _find(path: str, *, recursive: bool, exclude: tuple[str, ...]) -> list[Source]:
     if path == STDIN:
-        if sys.stdin.isatty():
+        # Where the caller has closed stdin (<&-), Python has none.
+        if sys.stdin is None or sys.stdin.isatty():
+            state = "closed" if sys.stdin is None else "a terminal"
             raise InputError(
-                "stdin is a terminal, so there is nothing to read",
+                f"stdin is {state}, so there is nothing to read",
                 hint="pipe manifests in, or name files: -f FILE, -f DIR, -k DIR",
             )
         return [Source(STDIN)]

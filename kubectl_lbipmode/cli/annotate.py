@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import click
@@ -118,7 +119,7 @@ def command(
     elif writes:
         _print_manifests(good)
     if not quiet:
-        _report(results, removing=remove, applied=not (check or diff or failed))
+        _report(results, removing=remove, applied=writes and not (check or diff))
     _report_problems(results, outcomes_too=quiet)
     if failed and not (check or diff or keep_going):
         click.echo("nothing was written", err=True)
@@ -201,7 +202,12 @@ def _report(results: list[Result], *, removing: bool, applied: bool) -> None:
             if outcome.findings or is_reported(outcome, removing=removing):
                 for line in describe(result.source.name, outcome, removing=removing):
                     click.echo(line, err=True)
-    outcomes = [outcome for result in results for outcome in result.outcomes]
+    # A Service in a file that is left out stays as it is, whatever was decided about it.
+    outcomes = [
+        replace(outcome, changed=False) if applied and result.failed else outcome
+        for result in results
+        for outcome in result.outcomes
+    ]
     if not outcomes and any(result.problem for result in results):
         return  # A count of nothing tells nothing.
     click.echo(summarize(outcomes, removing=removing, applied=applied), err=True)

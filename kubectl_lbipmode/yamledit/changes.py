@@ -158,7 +158,8 @@ def _put_entry(
         return edit, mapping((merge_key, inner), new)
     _check_unshared(inner, key.value if isinstance(key, Scalar) else "the value")
     if is_null(inner):
-        return insert_mapping(text, root, outer, index, entry), mapping(new, old=inner)
+        kept = inner if inner.tag is None else None
+        return insert_mapping(text, root, outer, index, entry), mapping(new, old=kept)
     if not isinstance(inner, Mapping):
         raise _no_mapping(key, inner)
     own = own_indices(inner, name)

@@ -22,6 +22,8 @@ _MARKER = re.compile(rb"(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
 # The same below a line break: to begin with a plain character makes the search ten times faster.
 _LATER_MARKER = re.compile(rb"\n(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
 _DIRECTIVE = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*%")
+# What ends a line in YAML 1.1 besides LF and CRLF.
+_OTHER_BREAK = re.compile(rb"\r(?!\n)|\xc2\x85|\xe2\x80[\xa8\xa9]")
 # All that may stand outside of content: blank lines, comments, directives and markers.
 _NO_CONTENT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:(?:---|\.\.\.)?[ \t]*(?:#[^\r\n]*)?[\r\n]|%[^\r\n]*[\r\n])*+"
@@ -66,11 +68,12 @@ def cut(chunks: Iterable[bytes]) -> Iterator[Document]:
     index = line = 0
     is_first = True
     for raw in _cut_raw(chunks):
-        yield Document(raw, index, line, is_first)
+        document = Document(raw, index, line, is_first)
+        yield document
         is_first = False
         line += raw.count(b"\n")
         # A `---` alone makes an empty document; comments and `...` alone make none.
-        index += raw.startswith(b"---") or not _has_no_content(raw)
+        index += document.is_explicit or not document.is_blank
 
 
 def _has_no_content(raw: bytes | bytearray) -> bool:
@@ -110,20 +113,23 @@ def _find_marker(
     buffer: bytes | bytearray, scanned: int, *, at_end: bool
 ) -> tuple[int, int, bool] | None:
     """Return start, end and kind (True: ``...``) of the next marker that is whole."""
-    match = None if scanned else _MARKER.match(buffer)
-    start = 0
-    if match is None:
-        match = _LATER_MARKER.search(buffer, max(scanned - 1, 0))
-        if match is None:
+    while match := _search(buffer, scanned):
+        end = match.end()
+        start = end - len(b"---")
+        # A marker at the end of the buffer may be the beginning of a longer word.
+        if end == len(buffer) and not at_end:
             return None
-        start = match.start() + 1
-    end = match.end()
-    # A marker at the end of the buffer may be the beginning of a longer word.
-    if end == len(buffer) and not at_end:
-        return None
-    if buffer[start : start + 1] == b"-":
-        return start, end, False
-    line_end = buffer.find(b"\n", end)
-    if line_end < 0:
-        return (start, len(buffer), True) if at_end else None
-    return start, line_end + 1, True
+        if buffer[start : start + 1] == b"-":
+            return start, end, False
+        line_end = buffer.find(b"\n", end)
+        if line_end < 0:
+            return (start, len(buffer), True) if at_end else None
+        if not _OTHER_BREAK.search(buffer, end, line_end + 1):
+            return start, line_end + 1, True
+        scanned = end
+    return None
+
+
+def _search(buffer: bytes | bytearray, scanned: int) -> re.Match[bytes] | None:
+    first = None if scanned else _MARKER.match(buffer)
+    return first or _LATER_MARKER.search(buffer, max(scanned - 1, 0))

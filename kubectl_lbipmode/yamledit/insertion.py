@@ -15,6 +15,7 @@ from kubectl_lbipmode.yamledit.nodes import Alias, Mapping, Node, Scalar
 from kubectl_lbipmode.yamledit.places import (
     after_colon,
     block_comment,
+    comments_below,
     entry_end,
     entry_line_end,
     entry_start,
@@ -23,7 +24,7 @@ from kubectl_lbipmode.yamledit.places import (
     swallows_line_break,
     value_end,
 )
-from kubectl_lbipmode.yamledit.scalars import is_null
+from kubectl_lbipmode.yamledit.scalars import is_null, tag_may_stay
 from kubectl_lbipmode.yamledit.text import (
     BREAKS,
     UnsupportedEditError,
@@ -41,13 +42,16 @@ def insert_entry(text: str, mapping: Mapping, lines: list[str], flow: str) -> Ed
     if mapping.flow:
         return _insert_flow(text, mapping, flow)
     key, value = mapping.entries[-1]
-    newline = line_break(text, entry_end(text, key, value))
     indent = " " * column(text, mapping.inner)
+    end = entry_line_end(text, key, value)
+    if len(lines) > 1:
+        # Comments that are indented deeper would become comments of what is put in.
+        end = comments_below(text, end, len(indent))
+    newline = line_break(text, end)
     block = f"{newline}{indent}".join(lines)
     if swallows_line_break(text, value):
         start = entry_start(text, key)
         return Edit(start, start, f"{block}{newline}{indent}")
-    end = entry_line_end(text, key, value)
     return Edit(end, end, f"{newline}{indent}{block}")
 
 
@@ -72,9 +76,9 @@ def insert_mapping(
     """
     key, value = parent.entries[index]
     assert isinstance(value, Scalar)
-    content = value.content(text)
-    if content < value.end:
-        return Edit(content, value.end, f"{{{flow_entry(*entry)}}}")
+    start = _start(text, value)
+    if start < value.end:
+        return Edit(start, value.end, f"{{{flow_entry(*entry)}}}")
     if parent.flow or after_colon(text, key) is None:
         raise _no_value(text, key)
     end = entry_line_end(text, key, value)
@@ -138,7 +142,7 @@ def replace_value(text: str, mapping: Mapping, index: int, new: str) -> Edit:
 
 
 def _replace_scalar(text: str, mapping: Mapping, key: Node, value: Scalar, new: str) -> Edit:
-    start = value.content(text)
+    start = _start(text, value)
     if start == value.end:
         if mapping.flow or after_colon(text, key) is None:
             raise _no_value(text, key)
@@ -151,6 +155,14 @@ def _replace_scalar(text: str, mapping: Mapping, key: Node, value: Scalar, new: 
         return Edit(start, end, f"{new}{comment}")
     quote = value.style or ('"' if mapping.flow and is_null(value) else "")
     return Edit(start, value.end, f"{quote}{new}{quote}")
+
+
+def _start(text: str, value: Scalar) -> int:
+    """Return where the part of *value* begins that gives way.
+
+    Anchor and tag stay, unless the tag says that the value is no string (``!!null``, ``!!bool``).
+    """
+    return value.content(text) if tag_may_stay(value) else value.start
 
 
 def _insert_flow(text: str, mapping: Mapping, flow: str) -> Edit:
@@ -173,9 +185,9 @@ def _separator(text: str, key: Node, offset: int) -> str:
     start = line_start(text, key.start)
     before = text[start : key.start]
     if not before.strip(" \t"):
-        return f"{line_break(text, key.start)}{before}"
+        return f"{line_break(text, offset)}{before}"
     if _has_comment(text, offset):
-        return f"{line_break(text, key.start)}{' ' * len(before)}"
+        return f"{line_break(text, offset)}{' ' * len(before)}"
     return " "
 
 

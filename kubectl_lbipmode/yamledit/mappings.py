@@ -67,6 +67,20 @@ def find_duplicate(mapping: Mapping) -> Node | None:
     return None
 
 
+def find_late_merge(mapping: Mapping) -> tuple[Node, str] | None:
+    """Return a merge key that brings in a key that is there before it, and the text of that key."""
+    seen: set[str] = set()
+    for key, value in mapping.entries:
+        if is_merge(key):
+            merged = {name for source in _merged(value) for name in flatten(source)}
+            if twice := seen & merged:
+                return key, min(twice)
+            seen |= merged
+        elif (name := key_text(key)) is not None:
+            seen.add(name)
+    return None
+
+
 def find_override(mapping: Mapping, index: int) -> Node | None:
     """Return a later merge key that brings in the key of entry *index* too."""
     name = key_text(mapping.entries[index][0])

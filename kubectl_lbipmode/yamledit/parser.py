@@ -42,14 +42,13 @@ def explain(error: Exception, text: str) -> InvalidYAMLError | None:
     from ruamel.yaml.error import MarkedYAMLError
     from ruamel.yaml.reader import ReaderError
 
-    skipped = 1 if text.startswith(BOM) else 0
     if isinstance(error, ReaderError):
-        # The reader counts the bytes of the UTF-8 that it is given.
-        read = text[skipped:].encode()[: error.position]
-        offset = skipped + len(read.decode(errors="ignore"))
+        # The reader counts the bytes of the UTF-8 that it is given, a BOM too.
+        offset = len(text.encode()[: error.position].decode(errors="ignore"))
         message = f"not valid YAML: the character U+{ord(text[offset]):04X} is not allowed"
         return InvalidYAMLError(message, offset)
     if isinstance(error, MarkedYAMLError):
+        skipped = 1 if text.startswith(BOM) else 0
         mark = error.problem_mark or error.context_mark
         offset = skipped + mark.index if mark else 0
         context = f" {error.context}" if error.context else ""

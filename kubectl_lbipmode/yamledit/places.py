@@ -19,7 +19,6 @@ from kubectl_lbipmode.yamledit.text import (
 )
 
 _SPACE_AND_COMMENTS = re.compile("(?:[ \t\r\n\x85\u2028\u2029]|#[^\r\n\x85\u2028\u2029]*)*")
-_COLON = re.compile("[ \t]*:")
 _HEADER = re.compile("[|>]([0-9+-]*)([ \t]+#[^\r\n\x85\u2028\u2029]*)?")
 
 
@@ -34,11 +33,6 @@ def after_colon(text: str, key: Node) -> int | None:
     """Return the place after the colon of *key*; None where it has none (``? key``, ``{key}``)."""
     colon = skip_space(text, value_end(text, key))
     return colon + 1 if text[colon : colon + 1] == ":" else None
-
-
-def is_explicit(text: str, key: Node) -> bool:
-    """Whether the block key is written with a question mark: its colon is on another line."""
-    return _COLON.match(text, value_end(text, key)) is None
 
 
 def is_missing(value: Node) -> bool:
@@ -87,12 +81,28 @@ def entry_line_end(text: str, key: Node, value: Node) -> int:
     return comment_end(text, end)
 
 
+def comments_below(text: str, offset: int, depth: int) -> int:
+    """Return the end of the comment lines below *offset* that are indented deeper than *depth*.
+
+    So indented, they belong to what stands above them, blank lines between or not.
+    """
+    end = offset
+    while width := len(break_at(text, offset)):
+        begin = offset + width
+        offset = line_end(text, begin)
+        line = text[begin:offset].lstrip(" \t")
+        if line and not (line.startswith("#") and offset - len(line) - begin > depth):
+            break
+        if line:
+            end = offset
+    return end
+
+
 def entry_start(text: str, key: Node) -> int:
-    """Return where a block entry begins: at its question mark, if it has one."""
-    if not is_explicit(text, key):
-        return key.start
-    before = text[line_start(text, key.start) : key.start].rstrip(" \t")
-    return line_start(text, key.start) + len(before) - 1 if before.endswith("?") else key.start
+    """Return where an entry begins: at its question mark, if it has one."""
+    start = line_start(text, key.start)
+    before = text[start : key.start].rstrip(" \t")
+    return start + len(before) - 1 if before.endswith("?") else key.start
 
 
 def ends_in_block_scalar(node: Node) -> Scalar | None:

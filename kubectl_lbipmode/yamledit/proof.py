@@ -17,7 +17,7 @@ from kubectl_lbipmode.yamledit.nodes import (
     Sequence,
     compose,
 )
-from kubectl_lbipmode.yamledit.scalars import is_null, is_string
+from kubectl_lbipmode.yamledit.scalars import is_null, is_string, tag_may_stay
 from kubectl_lbipmode.yamledit.text import InvalidYAMLError, UnsupportedEditError, column
 
 
@@ -69,8 +69,9 @@ def same(left: Node, right: Node) -> bool:
 
 
 def scalar(value: str, old: Node | None = None) -> Scalar:
-    """Make the string *value*, with the anchor and the tag of *old*."""
-    anchor, tag = (old.anchor, old.tag) if old is not None else (None, None)
+    """Make the string *value*, with the anchor and the tag of *old* where they fit a string."""
+    kept = old if isinstance(old, Scalar) and tag_may_stay(old) else None
+    anchor, tag = (kept.anchor, kept.tag) if kept is not None else (None, None)
     return Scalar(0, 0, anchor, tag, value, '"')
 
 

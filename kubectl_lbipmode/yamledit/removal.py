@@ -1,16 +1,15 @@
 """Take an entry out of a mapping, as one splice: the inverse of an insertion.
 
 An entry goes with its line, its comma and the comment on its own line; comments of other lines
-stay. Where an entry cannot go without a comment of another one, it is refused.
+stay.
 """
 
 from __future__ import annotations
 
-import re
-
 from kubectl_lbipmode.yamledit.edits import Edit
 from kubectl_lbipmode.yamledit.nodes import Mapping, Node
 from kubectl_lbipmode.yamledit.places import (
+    comments_below,
     entry_end,
     entry_line_end,
     entry_start,
@@ -18,23 +17,16 @@ from kubectl_lbipmode.yamledit.places import (
 )
 from kubectl_lbipmode.yamledit.text import (
     BREAKS,
-    UnsupportedEditError,
     break_at,
     break_before,
+    column,
     comment_end,
-    line_end,
     line_start,
 )
 
-_COMMENT_LINE = re.compile("[ \t]*#")
-
 
 def remove_entry(text: str, mapping: Mapping, index: int) -> Edit:
-    """Take out the entry at *index*.
-
-    Raises:
-        UnsupportedEditError: a comment that belongs to another entry stands in the way.
-    """
+    """Take out the entry at *index*."""
     if mapping.flow:
         return _remove_flow(text, mapping, index)
     key, value = mapping.entries[index]
@@ -45,9 +37,7 @@ def remove_entry(text: str, mapping: Mapping, index: int) -> Edit:
     # The first entry shares its line with what it belongs to: `- key: …`, `: key: …`.
     if index + 1 == len(mapping.entries):
         return Edit(start, entry_end(text, key, value), "")
-    following = entry_start(text, mapping.entries[index + 1][0])
-    edit = _remove_first(text, key, following, end)
-    return Edit(start, edit.end, "")
+    return _remove_first(text, mapping, index, Edit(start, end, ""))
 
 
 def holds_comment(text: str, key: Node, mapping: Mapping) -> bool:
@@ -56,15 +46,8 @@ def holds_comment(text: str, key: Node, mapping: Mapping) -> bool:
     if "#" in text[key.end : entry_start(text, first[0])]:
         return True
     # Comment lines below belong to the mapping where they are indented deeper than its key.
-    depth = key.start - line_start(text, key.start)
-    offset = entry_line_end(text, *last)
-    while width := len(break_at(text, offset)):
-        line = text[offset + width : line_end(text, offset + width)]
-        if line.strip(" \t"):
-            match = _COMMENT_LINE.match(line)
-            return match is not None and match.end() - 1 > depth
-        offset += width + len(line)
-    return False
+    end = entry_line_end(text, *last)
+    return comments_below(text, end, column(text, key.start)) > end
 
 
 def _whole_lines(text: str, begin: int, end: int) -> Edit:
@@ -74,37 +57,40 @@ def _whole_lines(text: str, begin: int, end: int) -> Edit:
     return Edit(begin - break_before(text, begin), end, "")
 
 
-def _remove_first(text: str, key: Node, following: int, own_end: int) -> Edit:
-    """Take out an entry that shares its line, up to the next one."""
-    if "#" in text[own_end:following]:
-        message = "the entry cannot be taken out without a comment that stands below it"
-        raise UnsupportedEditError(message, key.start, "take it out by hand")
-    return Edit(key.start, following, "")
+def _remove_first(text: str, mapping: Mapping, index: int, own: Edit) -> Edit:
+    """Let the next entry move up on the line of the one that goes, unless a comment is between."""
+    following = entry_start(text, mapping.entries[index + 1][0])
+    return own if "#" in text[own.end : following] else Edit(own.start, following, "")
 
 
 def _remove_flow(text: str, mapping: Mapping, index: int) -> Edit:
     key, value = mapping.entries[index]
-    end = entry_end(text, key, value)
+    start, end = entry_start(text, key), entry_end(text, key, value)
     comma = skip_space(text, end)
-    if text[comma] != ",":
-        return Edit(key.start, end, "") if index == 0 else _remove_last(text, mapping, index)
-    own_line_end = comment_end(text, comma + 1)
-    begin = line_start(text, key.start)
-    if not text[begin : key.start].strip(" \t") and break_at(text, own_line_end):
-        return _whole_lines(text, begin, own_line_end)
+    has_comma = text[comma] == ","
+    if has_comma:
+        end = comma + 1
+    line_end = comment_end(text, end)
+    begin = line_start(text, start)
+    if has_comma and not text[begin:start].strip(" \t") and break_at(text, line_end):
+        return _whole_lines(text, begin, line_end)
+    if len(mapping.entries) == 1:
+        return Edit(start, end, "")  # A comment in empty braces may have been there before.
+    if "#" in text[end:line_end]:
+        end = line_end
     if index + 1 < len(mapping.entries):
-        return _remove_first(text, key, mapping.entries[index + 1][0].start, comma + 1)
-    if index == 0:
-        return Edit(key.start, comma + 1, "")
-    previous_comma = skip_space(text, entry_end(text, *mapping.entries[index - 1]))
-    gap = text[previous_comma + 1 : key.start]
-    return Edit(previous_comma + 1, comma + 1, gap.rstrip(f" \t{BREAKS}"))
-
-
-def _remove_last(text: str, mapping: Mapping, index: int) -> Edit:
-    """Take out the last entry, which has no comma, with the comma of the one before."""
-    key, value = mapping.entries[index]
+        return _remove_first(text, mapping, index, Edit(start, end, ""))
+    # The last entry goes with the comma that it has, or else with the one before it.
     previous = entry_end(text, *mapping.entries[index - 1])
     comma = skip_space(text, previous)
-    gap = text[previous:comma] + text[comma + 1 : key.start]
-    return Edit(previous, entry_end(text, key, value), gap.rstrip(f" \t{BREAKS}"))
+    gap = text[comma + 1 : start] if has_comma else text[previous:comma] + text[comma + 1 : start]
+    return Edit(comma + 1 if has_comma else previous, end, _comments_of(gap, text, end))
+
+
+def _comments_of(gap: str, text: str, end: int) -> str:
+    """Return what stays of the *gap* before an entry that ends at *end*."""
+    kept = gap.rstrip(f" \t{BREAKS}")
+    if "#" in kept[line_start(kept, len(kept)) :] and not break_at(text, end):
+        # What follows must not become part of the comment.
+        kept += break_at(gap, len(kept))
+    return kept

@@ -41,6 +41,11 @@ def is_string(node: Node) -> bool:
     return node.value not in _BOOLS and not _NUMBER.fullmatch(node.value.replace("_", ""))
 
 
+def tag_may_stay(node: Scalar) -> bool:
+    """Whether *node* has no tag, or one that fits a string in its place too."""
+    return node.tag is None or is_string(node)
+
+
 def read_boolean(node: Scalar) -> bool | None:
     """Return the boolean that *node* stands for, ``yes`` and ``off`` among them, else None."""
     if node.style or node.tag is not None or node.value not in _BOOLS:
