@@ -43,6 +43,20 @@ modes = st.sampled_from(list(IPMode))
 wishes = modes.map(lambda mode: Options(Wish(mode, overwrite=True)))
 options = st.one_of(wishes, st.sampled_from([REMOVE, KEEP, BY_PORTS]))
 
+# All that may stand in the way of an edit of valid YAML; whatever else is refused is a bug.
+OBSTACLES = (
+    "has an anchor",
+    "is used in a second place through an alias",
+    "comes from a mapping that is used elsewhere",
+    "comes from a merge",
+    "must be written out as a mapping",
+    "stands twice in one mapping",
+    "stands without a value",
+    "`metadata.annotations` must be a mapping",
+    "must be a string, not a mapping or a list",
+    'must be "VIP" or "Proxy"',
+    "a Service must have `metadata`",
+)
 NOTHING: Value = ("tag:yaml.org,2002:null", "")
 PUNCTUATION = frozenset(' \t\r\n\x85\u2028{}[]",:<*')
 
@@ -120,8 +134,10 @@ def test_setting_adds_the_annotation_and_takes_nothing(raw: bytes, wish: Options
 def test_replacing_keeps_every_comment(raw: bytes, wish: Options) -> None:
     """Where a value is replaced, no comment goes, and no line but the value's own."""
     for before, after, outcomes in run(raw, wish):
-        assert after.count(b"#") == before.count(b"#")
         replaced = [outcome for outcome in outcomes if outcome.before is not None]
+        # In a block scalar, what looks like a comment is text of the value.
+        in_values = sum((outcome.before or "").count("#") for outcome in replaced)
+        assert 0 <= before.count(b"#") - after.count(b"#") <= in_values
         gone = before.count(b"\n") - after.count(b"\n")
         assert gone <= 4 * len(replaced)
 
@@ -202,11 +218,12 @@ def test_annotating_and_removing_gives_the_input_back(raw: bytes, wish: Options)
 
 @given(streams(), options)
 def test_what_cannot_be_done_is_refused_with_its_place(raw: bytes, wanted: Options) -> None:
-    """An error names a line and a column inside of the text, and the bytes stay as they are."""
+    """An error is one of the obstacles, with a line and a column; the bytes stay as they are."""
     lines = raw.split(b"\n")
     for document in cut([raw]):
         for message, line, column in refusals(document, wanted):
             event(f"refused: {message}")
+            assert any(obstacle in message for obstacle in OBSTACLES)
             assert document.line < line <= len(lines)
             assert 1 <= column <= len(lines[line - 1].decode()) + 1
 

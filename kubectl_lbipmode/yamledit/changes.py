@@ -53,14 +53,14 @@ def put(target: Target, path: tuple[str, str], name: str, value: str) -> Edit:
         UnsupportedEditError: it cannot be done without changing more than that.
     """
     text, root, header = target
-    outer_index, outer = _open_outer(root, path[0])
+    outer = _open_outer(root, path[0])
     index = _own_index(outer, path[1])
     if index is None:
         edit, new_outer = _put_inner(text, root, outer, path[1], (name, value))
     else:
         edit, new_inner = _put_entry(text, root, outer, index, (name, value))
         new_outer = with_value(outer, index, new_inner)
-    prove(text, root, header, edit, with_value(root, outer_index, new_outer))
+    prove(text, outer, header, edit, new_outer)
     return edit
 
 
@@ -73,7 +73,7 @@ def drop(target: Target, path: tuple[str, str], name: str) -> Edit | None:
         UnsupportedEditError: it cannot be done without changing more than that.
     """
     text, root, header = target
-    outer_index, outer = _open_outer(root, path[0])
+    outer = _open_outer(root, path[0])
     inner_index = _own_index(outer, path[1])
     if inner_index is None:
         return None
@@ -89,23 +89,23 @@ def drop(target: Target, path: tuple[str, str], name: str) -> Edit | None:
         return None
     _check_unshared(resolved, path[1])
     edit, new_outer = _drop_entry(text, outer, inner_index, resolved, own[0])
-    prove(text, root, header, edit, with_value(root, outer_index, new_outer))
+    prove(text, outer, header, edit, new_outer)
     return edit
 
 
-def _open_outer(root: Mapping, name: str) -> tuple[int, Mapping]:
-    """Return the mapping under *name* that an edit may go into, with its index."""
+def _open_outer(root: Mapping, name: str) -> Mapping:
+    """Return the mapping under *name* that an edit may go into."""
     if root.shared:
         message = f"the object has an anchor (&{root.anchor}) and is used elsewhere"
         raise UnsupportedEditError(message, root.start, "write the object out at each place")
     index = _own_index(root, name)
     outer = None if index is None else root.entries[index][1]
-    if index is None or not isinstance(outer, Mapping):
+    if not isinstance(outer, Mapping):
         place = outer.start if outer is not None else root.start
         message = f"`{name}` must be written out as a mapping, not come from an alias or a merge"
         raise UnsupportedEditError(message, place, UNSHARE)
     _check_unshared(outer, name)
-    return index, outer
+    return outer
 
 
 def _own_index(parent: Mapping, name: str) -> int | None:

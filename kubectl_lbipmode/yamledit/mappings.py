@@ -29,17 +29,26 @@ def is_merge(key: Node) -> bool:
     )
 
 
+def find_places(mapping: Mapping) -> dict[str | None, list[int]]:
+    """Return which of the mapping's own entries have which key; merge keys are under None."""
+    if mapping.places is None:
+        mapping.places = {}
+        for index, (key, _) in enumerate(mapping.entries):
+            mapping.places.setdefault(key_text(key), []).append(index)
+    return mapping.places
+
+
 def own_indices(mapping: Mapping, name: str) -> list[int]:
     """Return which of the mapping's own entries have the key *name*."""
-    return [index for index, (key, _) in enumerate(mapping.entries) if key_text(key) == name]
+    return find_places(mapping).get(name, [])
 
 
 def find(mapping: Mapping, name: str) -> Node | None:
     """Return the value of *name*, through aliases and merges; the last of duplicates."""
-    for candidate in _layers(mapping):
-        found = own_indices(candidate, name)
-        if found:
-            return resolve(candidate.entries[found[-1]][1])
+    for layer in _layers(mapping):
+        places = find_places(layer).get(name)
+        if places:
+            return resolve(layer.entries[places[-1]][1])
     return None
 
 
@@ -47,28 +56,25 @@ def flatten(mapping: Mapping) -> dict[str, tuple[Node, Node]]:
     """Return all entries by key text, those of merges included, as (key, value) nodes."""
     entries: dict[str, tuple[Node, Node]] = {}
     for layer in _layers(mapping):
-        own = {key_text(key): (key, resolve(value)) for key, value in layer.entries}
-        for name, entry in own.items():
-            if name is not None:
-                entries.setdefault(name, entry)
+        for name, places in find_places(layer).items():
+            if name is not None and name not in entries:
+                key, value = layer.entries[places[-1]]
+                entries[name] = (key, resolve(value))
     return entries
 
 
 def find_duplicate(mapping: Mapping) -> Node | None:
     """Return the second of two own keys with the same text."""
-    seen: set[str] = set()
-    for key, _ in mapping.entries:
-        name = key_text(key)
-        if name is None:
-            continue
-        if name in seen:
-            return key
-        seen.add(name)
-    return None
+    seconds = [
+        places[1] for name, places in find_places(mapping).items() if name and len(places) > 1
+    ]
+    return mapping.entries[min(seconds)][0] if seconds else None
 
 
 def find_late_merge(mapping: Mapping) -> tuple[Node, str] | None:
     """Return a merge key that brings in a key that is there before it, and the text of that key."""
+    if None not in find_places(mapping):
+        return None
     seen: set[str] = set()
     for key, value in mapping.entries:
         if is_merge(key):
@@ -107,6 +113,9 @@ def _merged(value: Node) -> Iterator[Mapping]:
 
 def _layers(mapping: Mapping) -> Iterator[Mapping]:
     """Yield the mapping and all that it merges, the winner first, each one once."""
+    if None not in find_places(mapping):
+        yield mapping
+        return
     seen: set[int] = set()
     waiting = [mapping]
     while waiting:
@@ -115,5 +124,5 @@ def _layers(mapping: Mapping) -> Iterator[Mapping]:
             continue
         seen.add(id(layer))
         yield layer
-        sources = [s for key, value in layer.entries if is_merge(key) for s in _merged(value)]
-        waiting.extend(reversed(sources))
+        merged = [layer.entries[index][1] for index in find_places(layer).get(None, [])]
+        waiting.extend(reversed([source for value in merged for source in _merged(value)]))

@@ -40,7 +40,12 @@ class Scalar(Node):
     def __init__(
         self, start: int, end: int, anchor: str | None, tag: str | None, value: str, style: str
     ) -> None:
-        super().__init__(start, end, anchor, tag)
+        # Not by way of super(): scalars are most of what a document is composed of.
+        self.start = start
+        self.end = end
+        self.anchor = anchor
+        self.tag = tag
+        self.shared = False
         self.value = value
         self.style = style
 
@@ -78,10 +83,15 @@ class Collection(Node):
 
 
 class Mapping(Collection):
-    """A mapping with its entries in order, duplicates and all."""
+    """A mapping with its entries in order, duplicates and all.
 
-    __slots__ = ("entries",)
+    *places* is where each key's entries stand, worked out when it is first asked for
+    (`mappings.find_places`).
+    """
+
+    __slots__ = ("entries", "places")
     entries: list[tuple[Node, Node]]
+    places: dict[str | None, list[int]] | None
 
 
 class Sequence(Collection):
@@ -153,7 +163,8 @@ def _build(  # noqa: C901, PLR0912, PLR0915 - one hot loop, a branch for each ki
                 event.start_mark.index + skipped,
                 event.end_mark.index + skipped,
                 event.anchor,
-                event.tag,
+                # `tag` is a property: asking it for what few scalars have costs more than they do.
+                event.ctag and event.tag,
                 event.value,
                 event.style,
             )
@@ -177,6 +188,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 - one hot loop, a branch for each ki
             if isinstance(node, Mapping):
                 _refuse_collection_keys(children)
                 node.entries = list(zip(children[::2], children[1::2], strict=True))
+                node.places = None
             else:
                 assert isinstance(node, Sequence)
                 node.items = children
@@ -214,7 +226,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 - one hot loop, a branch for each ki
 def _refuse_collection_keys(children: list[Node]) -> None:
     """Refuse a mapping or a list as a key: YAML has them, JSON and so Kubernetes has not."""
     for key in children[::2]:
-        if isinstance(key, Collection):
+        if type(key) is not Scalar and isinstance(key, Collection):
             message = "not valid YAML for Kubernetes: a key must not be a mapping or a list"
             hint = "render templates ({{ … }}) before"
             raise InvalidYAMLError(message, key.start, hint)

@@ -1,8 +1,8 @@
 """Prove an edit before it is used: parse what it gives and compare with what it was meant to give.
 
-The expected tree is the old one plus the one change. The part that is parsed again is the edited
-object alone, in its own column and under the document's directives: in a list of thousands of
-items, the others need no proof.
+The expected tree is the old one plus the one change. The part that is parsed again is the mapping
+that the edit stands in, alone, in its own column and under the document's directives: of a list of
+thousands of items, or of a long spec, nothing else needs a proof.
 """
 
 from __future__ import annotations
@@ -49,22 +49,13 @@ def same(left: Node, right: Node) -> bool:
         one, other = pairs.pop()
         if type(one) is not type(other) or (one.anchor, one.tag) != (other.anchor, other.tag):
             return False
-        match one, other:
-            case Scalar(), Scalar():
-                if _meaning(one) != _meaning(other):
-                    return False
-            case Alias(), Alias():
-                if one.name != other.name:
-                    return False
-            case Mapping(), Mapping():
-                if len(one.entries) != len(other.entries):
-                    return False
-                for mine, theirs in zip(one.entries, other.entries, strict=True):
-                    pairs += zip(mine, theirs, strict=True)
-            case Sequence(), Sequence():
-                if len(one.items) != len(other.items):
-                    return False
-                pairs += zip(one.items, other.items, strict=True)
+        if isinstance(one, Collection):
+            mine, theirs = _children(one), _children(other)
+            if len(mine) != len(theirs):
+                return False
+            pairs += zip(mine, theirs, strict=True)
+        elif not _same_leaf(one, other):
+            return False
     return True
 
 
@@ -86,6 +77,7 @@ def mapping(*entries: tuple[Node, Node], old: Node | None = None) -> Mapping:
     flow = isinstance(old, Collection) and old.flow
     made = Mapping(0, 0, anchor, tag, 0, flow=flow)
     made.entries = list(entries)
+    made.places = None
     return made
 
 
@@ -106,5 +98,28 @@ def without(old: Mapping, index: int) -> Mapping:
     return mapping(*old.entries[:index], *old.entries[index + 1 :], old=old)
 
 
-def _meaning(node: Scalar) -> tuple[str, bool, bool]:
-    return node.value, is_string(node), is_null(node)
+def _children(node: Node) -> list[Node]:
+    match node:
+        case Mapping():
+            return [child for entry in node.entries for child in entry]
+        case Sequence():
+            return node.items
+        case _:
+            return []
+
+
+def _same_leaf(one: Node, other: Node) -> bool:
+    match one, other:
+        case Scalar(), Scalar():
+            # Written alike, they mean alike; else a string must stay one.
+            return one.value == other.value and (
+                one.style == other.style or _meaning(one) == _meaning(other)
+            )
+        case Alias(), Alias():
+            return one.name == other.name
+        case _:
+            return False
+
+
+def _meaning(node: Scalar) -> tuple[bool, bool]:
+    return is_string(node), is_null(node)
