@@ -16,6 +16,11 @@ from kubectl_lbipmode.report import describe_finding, dump
 from kubectl_lbipmode.sync import DryRun, Outcome
 
 _FOUND, _FAILED = 1, 3
+_KEPT = "the admission policy keeps it: every write of the status gets this mode"
+_RESET = (
+    "the cloud controller manager resets this when it next ensures the load balancer; "
+    "use `sync --watch` or `policy` to keep it"
+)
 _LEFT_ALONE = (AddressReason.FOREIGN_PROXY, AddressReason.UNKNOWN_MODE)
 
 
@@ -59,8 +64,11 @@ def _ingress(outcome: Outcome, modes: dict[str, IPMode]) -> list[dict[str, Any]]
     ]
 
 
-def report(outcomes: list[Outcome], *, diff: bool, dry_run: DryRun) -> int:
-    """Say on stderr what is worth saying, and return the exit status."""
+def report(outcomes: list[Outcome], *, diff: bool, dry_run: DryRun, kept: bool) -> int:
+    """Say on stderr what is worth saying, and return the exit status.
+
+    *kept* says that an admission policy keeps what was changed.
+    """
     failed = 0
     said: set[str] = set()
     for outcome in outcomes:
@@ -82,11 +90,7 @@ def report(outcomes: list[Outcome], *, diff: bool, dry_run: DryRun) -> int:
         click.echo(summarize_plans(outcome.plan for outcome in outcomes), err=True)
     changed = any(outcome.changes for outcome in outcomes)
     if changed and dry_run is DryRun.NONE:
-        click.echo(
-            "the cloud controller manager resets this when it next ensures the load balancer; "
-            "use `sync --watch` or `policy` to keep it",
-            err=True,
-        )
+        click.echo(_KEPT if kept else _RESET, err=True)
     if failed:
         click.echo(f"{failed} of {len(outcomes)} could not be done", err=True)
         return _FAILED

@@ -21,10 +21,10 @@ from kubectl_lbipmode.cli.watching import watch_options
 from kubectl_lbipmode.livereport import describe_outcome
 from kubectl_lbipmode.model import IPMode, Service
 from kubectl_lbipmode.rules import Wish
-from kubectl_lbipmode.sync import DryRun, Syncer
+from kubectl_lbipmode.sync import DryRun, Outcome, Syncer
 
 if TYPE_CHECKING:
-    from kubectl_lbipmode.cluster import Access
+    from kubectl_lbipmode.cluster import Access, APIServer
     from kubectl_lbipmode.controller.settings import Settings
 
 # A progress bar is worth its place from here on.
@@ -125,7 +125,15 @@ def command(
         print_diff(outcomes)
     if not services:
         say_nothing_found(server, scope)
-    return report(outcomes, diff=diff, dry_run=how)
+    return report(outcomes, diff=diff, dry_run=how, kept=_is_kept(server, outcomes, how))
+
+
+def _is_kept(server: APIServer, outcomes: list[Outcome], dry_run: DryRun) -> bool:
+    """Whether an admission policy keeps what was changed."""
+    from kubectl_lbipmode.policy.proof import keeps
+
+    changed = [outcome.plan.service for outcome in outcomes if outcome.changes]
+    return dry_run is DryRun.NONE and keeps(server, changed)
 
 
 @contextmanager

@@ -104,7 +104,8 @@ class Transport:
             response = self._send("GET", path, query, None, JSON, read_timeout=silence)
             try:
                 if response.status not in _OK:
-                    raise read_refusal(response.status, response.data)
+                    retry_after = response.headers.get("Retry-After")
+                    raise read_refusal(response.status, response.data, retry_after)
                 yield from _lines(response)
             except ReadTimeoutError as error:
                 raise UnavailableError(f"no word from the API server for {silence:g} s") from error

@@ -7,11 +7,11 @@ answer is asked for again before it counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kubectl_lbipmode.errors import ConflictError, ForbiddenError, NotFoundError
+from kubectl_lbipmode.errors import ClusterError, ConflictError, ForbiddenError, NotFoundError
 from kubectl_lbipmode.model import IPMode, Service
 from kubectl_lbipmode.plan import Patch
 from kubectl_lbipmode.policy import cel
@@ -72,6 +72,21 @@ def prove(cluster: Cluster, terms: Terms) -> Proof | str:
     return "there is no Service to try it on: one in scope, with an ip, and a mode by the rules"
 
 
+def keeps(cluster: Cluster, services: Iterable[Service]) -> bool:
+    """Whether a policy acts on the first of *services* that it can be tried on; False if on none.
+
+    Asked once: what has just been synced is under a policy since long, or not at all.
+    """
+    for service in services:
+        mode = _know_mode(service, override_only=False)
+        if mode is not None and _find_address(service) is not None:
+            try:
+                return _try(cluster, service, mode, attempts=1).got == mode
+            except ClusterError:
+                return False
+    return False
+
+
 def _find_candidates(cluster: Cluster, terms: Terms) -> Iterator[tuple[Service, IPMode]]:
     """Yield the Services of which the policy knows the mode, and the mode."""
     namespaces = None
@@ -109,7 +124,7 @@ def _find_address(service: Service) -> int | None:
     return None
 
 
-def _try(cluster: Cluster, service: Service, wanted: IPMode) -> Proof:
+def _try(cluster: Cluster, service: Service, wanted: IPMode, *, attempts: int = _ATTEMPTS) -> Proof:
     """Ask for the other mode than *wanted*, in a dry run, until it is not given or time is up.
 
     Raises:
@@ -135,7 +150,7 @@ def _try(cluster: Cluster, service: Service, wanted: IPMode) -> Proof:
     retrying = Retrying(
         retry=retry_if_result(lambda got: got == wrong),
         wait=wait_fixed(_SECONDS_BETWEEN),
-        stop=stop_after_attempt(_ATTEMPTS),
+        stop=stop_after_attempt(attempts),
         retry_error_callback=lambda _: wrong,
     )
     return Proof(service.full_name, wrong, retrying(ask))

@@ -173,7 +173,9 @@ def test_without_a_controller_it_waits_for_sync(
     assert annotated.returncode == 0
     assert read_modes(control_plane, namespace) == ["VIP"]
 
-    assert run(kubeconfig, "sync", "web").exit_code == 0
+    synced = run(kubeconfig, "sync", "web")
+    assert synced.exit_code == 0
+    assert "the admission policy keeps it" in synced.stderr
     assert read_modes(control_plane, namespace) == ["Proxy"]
     # What undid it without the policy.
     assert write(control_plane, namespace) == ["Proxy"]
