@@ -20,9 +20,9 @@ from krm_function.results import (
     put_results,
 )
 from kubectl_lbipmode.errors import InputError, Location
+from kubectl_lbipmode.fields import read_section
 from kubectl_lbipmode.manifests import Outcome, edit_services
 from kubectl_lbipmode.model import Service
-from kubectl_lbipmode.objects import read_section
 from kubectl_lbipmode.parsed import ParsedDocument, refuse_utf16
 from kubectl_lbipmode.yamledit.documents import Document
 from kubectl_lbipmode.yamledit.edits import Edit, apply_edits

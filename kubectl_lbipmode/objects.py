@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from kubectl_lbipmode.model import Annotation, AnnotationKind, Service
+from kubectl_lbipmode.fields import find_child, read_object, read_text
+from kubectl_lbipmode.model import Service
 from kubectl_lbipmode.yamledit.mappings import (
     find,
     find_duplicate,
@@ -21,8 +21,8 @@ from kubectl_lbipmode.yamledit.mappings import (
     key_text,
     own_indices,
 )
-from kubectl_lbipmode.yamledit.nodes import Alias, Mapping, Node, Root, Scalar, Sequence, resolve
-from kubectl_lbipmode.yamledit.scalars import is_null, is_string, read_boolean, read_integer
+from kubectl_lbipmode.yamledit.nodes import Alias, Mapping, Node, Root, Sequence, resolve
+from kubectl_lbipmode.yamledit.scalars import is_null
 
 _STEP = re.compile(r"\[(.*?)\](?=\.|\[|$)|([^.\[]+)")
 
@@ -75,7 +75,7 @@ def find_duplicate_key(item: KubernetesObject) -> tuple[Node, str] | None:
 
 def has_broken_annotations(item: KubernetesObject) -> bool:
     """Whether the annotations are there, but are no mapping."""
-    annotations = _child(find(item.node, "metadata"), "annotations")
+    annotations = find_child(find(item.node, "metadata"), "annotations")
     return not (annotations is None or is_null(annotations) or isinstance(annotations, Mapping))
 
 
@@ -109,30 +109,6 @@ def locate(node: Mapping, field: str) -> int:
     return place
 
 
-def read_section(node: Node | None) -> object:
-    """Read a small object, such as a functionConfig, two levels deep; deeper is an empty mapping.
-
-    Booleans and nulls are read as such, every other scalar as text.
-    """
-    if not isinstance(node, Mapping):
-        return None if node is None else _read_flag(node)
-    return {
-        key: {name: _read_flag(entry) for name, (_, entry) in _flat(value).items()}
-        if isinstance(value, Mapping)
-        else _read_flag(value)
-        for key, (_, value) in flatten(node).items()
-    }
-
-
-def _read_flag(node: Node) -> object:
-    if not isinstance(node, Scalar):
-        return [] if isinstance(node, Sequence) else {}
-    if is_null(node):
-        return None
-    flag = read_boolean(node)
-    return node.value if flag is None else flag
-
-
 def _walk(
     node: Node, header: str, path: str, *, shared: bool, default_kind: str, seen: set[int]
 ) -> Iterator[KubernetesObject]:
@@ -141,7 +117,9 @@ def _walk(
         return
     shared = shared or mapping.shared or isinstance(node, Alias)
     items = find(mapping, "items")
-    child_kind = _child_kind(_text(find(mapping, "apiVersion")), _text(find(mapping, "kind")))
+    child_kind = _child_kind(
+        read_text(find(mapping, "apiVersion")), read_text(find(mapping, "kind"))
+    )
     if child_kind is not None and isinstance(items, Sequence):
         inside = {*seen, id(mapping)}
         shared = shared or items.shared
@@ -152,7 +130,7 @@ def _walk(
                 item, header, place, shared=shared, default_kind=child_kind, seen=inside
             )
     elif child_kind is None:
-        service = Service.from_mapping(_read(mapping, default_kind))
+        service = Service.from_mapping(read_object(mapping, default_kind))
         yield KubernetesObject(mapping, header, path, node.start, shared, service)
 
 
@@ -165,84 +143,6 @@ def _child_kind(api_version: str, kind: str) -> str | None:
     return {"List": "", "ServiceList": "Service"}.get(kind)
 
 
-def _read(node: Mapping, default_kind: str) -> dict[str, Any]:
-    """Read the fields that the rules look at, as a plain mapping."""
-    metadata = find(node, "metadata")
-    head = {
-        "apiVersion": _text(find(node, "apiVersion")) or ("v1" if default_kind else ""),
-        "kind": _text(find(node, "kind")) or default_kind,
-        "metadata": _read_metadata(metadata) if isinstance(metadata, Mapping) else None,
-    }
-    if head["kind"] != "Service":
-        return head  # Of anything else, the annotations are all that is worth a word.
-    spec = find(node, "spec")
-    status = _child(_child(find(node, "status"), "loadBalancer"), "ingress")
-    return {
-        **head,
-        "spec": {
-            "type": _text(_child(spec, "type")),
-            "loadBalancerClass": _value(_child(spec, "loadBalancerClass")),
-            "ports": _read_list(_child(spec, "ports"), ("port", "protocol", "name")),
-            "externalTrafficPolicy": _text(_child(spec, "externalTrafficPolicy")),
-            "loadBalancerSourceRanges": _read_list(_child(spec, "loadBalancerSourceRanges"), ()),
-        },
-        "status": {"loadBalancer": {"ingress": _read_list(status, ("ip", "hostname", "ipMode"))}},
-    }
-
-
-def _read_metadata(metadata: Mapping) -> dict[str, Any]:
-    labels = find(metadata, "labels")
-    annotations = find(metadata, "annotations")
-    return {
-        "name": _text(find(metadata, "name")) or _text(find(metadata, "generateName")),
-        "namespace": _text(find(metadata, "namespace")),
-        "labels": {key: _text(value) for key, (_, value) in _flat(labels).items()},
-        "annotations": {
-            key: _read_annotation(value) for key, (_, value) in _flat(annotations).items()
-        },
-    }
-
-
-def _read_annotation(value: Node) -> Annotation:
-    if not isinstance(value, Scalar):
-        return Annotation("", AnnotationKind.COLLECTION)
-    if is_null(value):
-        return Annotation("", AnnotationKind.NULL)
-    kind = AnnotationKind.STRING if is_string(value) else AnnotationKind.SCALAR
-    return Annotation(value.value, kind)
-
-
-def _read_list(node: Node | None, names: tuple[str, ...]) -> object:
-    if not isinstance(node, Sequence):
-        return _value(node)
-    return [
-        {name: _value(find(entry, name)) for name in names} if isinstance(entry, Mapping) else None
-        for entry in map(resolve, node.items)
-    ]
-
-
-def _value(node: Node | None) -> object:
-    """Return a scalar as text or whole number; a null as None; what is no scalar as a mark."""
-    if node is None or is_null(node):
-        return None
-    if not isinstance(node, Scalar):
-        return {}
-    number = read_integer(node)
-    return node.value if number is None else number
-
-
-def _child(node: Node | None, name: str) -> Node | None:
-    return find(node, name) if isinstance(node, Mapping) else None
-
-
-def _flat(node: Node | None) -> dict[str, tuple[Node, Node]]:
-    return flatten(node) if isinstance(node, Mapping) else {}
-
-
-def _text(node: Node | None) -> str:
-    return node.value if isinstance(node, Scalar) and not is_null(node) else ""
-
-
 def _values(node: Node, name: str) -> list[Node]:
     """Return all values of *name*: those of duplicate keys, or the one that a merge brings in."""
     if not isinstance(node, Mapping):
@@ -253,4 +153,4 @@ def _values(node: Node, name: str) -> list[Node]:
 
 
 def _texts(node: Node, name: str, default: str) -> list[str]:
-    return [_text(value) for value in _values(node, name)] or [default]
+    return [read_text(value) for value in _values(node, name)] or [default]
