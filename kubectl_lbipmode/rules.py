@@ -170,9 +170,10 @@ def _decide_by_ports(ports: tuple[EffectivePort, ...]) -> Decision:
         return Decision(IPMode.PROXY, Reason.ALL_PORTS_PROXY_PROTOCOL)
     if not using:
         return Decision(IPMode.VIP, Reason.NO_PORTS_PROXY_PROTOCOL)
+    users = ", ".join(using)
     message = (
-        f"some ports use the PROXY protocol ({', '.join(using)}) and some do not "
-        f"({', '.join(others)}): requests from inside the cluster to port {', '.join(using)} still fail"
+        f"some ports use the PROXY protocol ({users}) and some do not ({', '.join(others)}): "
+        f"requests from inside the cluster to port {users} still fail"
     )
     hint = "use it on all ports, split the Service in two, or set the override with --mode Proxy"
     finding = warning(Code.MIXED_PORTS, message, hint, field="spec.ports")

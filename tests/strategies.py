@@ -260,7 +260,9 @@ def _mark(draw: st.DrawFn, document: Value, *, needed: bool) -> Lines:
         # A flow mapping or a block scalar may stand on the line of the marker, or below it.
         head = f"--- {document.head}" if document.opens or draw(st.booleans()) else None
         return [head, *body] if head else ["---", document.head, *body]
-    marker = draw(st.sampled_from(MARKERS if document.opens else MARKERS[:4]))
+    # A root that has an anchor of its own takes no other.
+    takes_more = document.opens and not body[0].startswith("&")
+    marker = draw(st.sampled_from(MARKERS if takes_more else MARKERS[:4]))
     return [marker, *body]
 
 

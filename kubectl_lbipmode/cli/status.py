@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,7 @@ def command(
     elif plans:
         click.echo(_tabulate(plans, wide=output == "wide"))
         click.echo(summarize_plans(plans), err=True)
+        _say_what_keeps(server)
         for plan in plans:
             for finding in shared[plan.service.uid]:
                 for line in describe_finding(plan.service.full_name, finding):
@@ -96,6 +98,16 @@ def command(
     else:
         say_nothing_found(server, scope)
     return _DRIFT_FOUND if exit_code and any(plan.drifting for plan in plans) else 0
+
+
+def _say_what_keeps(server: APIServer) -> None:
+    """Name the admission policies that set modes; whoever may not look is told nothing."""
+    from kubectl_lbipmode.doctor.keeping import find_policies
+    from kubectl_lbipmode.doctor.view import View
+
+    with suppress(ClusterError):
+        for policy in find_policies(View(server)):
+            click.echo(f"{policy} sets the mode in every write of a status", err=True)
 
 
 def _watch(server: APIServer, scope: Scope, *, wide: bool) -> None:

@@ -177,6 +177,8 @@ def test_without_a_controller_it_waits_for_sync(
     assert synced.exit_code == 0
     assert "the admission policy keeps it" in synced.stderr
     assert read_modes(control_plane, namespace) == ["Proxy"]
+    admin = run(control_plane.kubeconfig, "status", "web", "-n", namespace)
+    assert "sets the mode in every write of a status" in admin.stderr
     # What undid it without the policy.
     assert write(control_plane, namespace) == ["Proxy"]
 
