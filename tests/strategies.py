@@ -253,7 +253,7 @@ def _mark(draw: st.DrawFn, document: Value, *, needed: bool) -> Lines:
     """Put the marker before a document, or none where none is needed."""
     width = draw(st.sampled_from((0, 0, 0, 0, 0, 0, 0, 2)))
     body = indent(document.body, width)
-    is_blank = all(line.startswith("#") for line in body)
+    is_blank = all(line.lstrip(" ").startswith("#") for line in body)
     if not (needed or document.head or is_blank) and draw(st.booleans()):
         return body
     if document.head:
