@@ -59,7 +59,7 @@ def test_the_server_says_how_long_to_wait(
 ) -> None:
     proxy.faults.append(("busy", 2))
     run(kubeconfig, "status", "-n", namespace)
-    (first, *_), (second, *_) = proxy.requests
+    (first, *_), (second, *_) = proxy.requests[:2]
     assert 2 <= second - first < 4
 
 
